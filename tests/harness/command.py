@@ -10,7 +10,7 @@ import os
 import shlex
 import signal
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -98,3 +98,40 @@ def run(
     if check and result.code:
         raise CommandError(shown, f"{words[0]} {died(result.code)}", result.out + result.err, result.code)
     return result
+
+
+def follow(
+    argv: Sequence[object],
+    on_line: Callable[[str], None],
+    *,
+    cwd: Path | str | None = None,
+    extra: Mapping[str, str] | None = None,
+) -> None:
+    """Run `argv` and hand over each line that it prints, on either stream, while it runs."""
+    words = [str(word) for word in argv]
+    shown = display(words, cwd, extra)
+    lines: list[str] = []
+    try:
+        process = subprocess.Popen(
+            words,
+            cwd=cwd,
+            env={**os.environ, **(extra or {})},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+        )
+    except OSError as error:
+        raise CommandError(shown, f"{words[0]} could not be started: {error.strerror or error}") from None
+    try:
+        for line in process.stdout:
+            lines.append(line.rstrip("\n"))
+            on_line(lines[-1])
+        process.wait()
+    except BaseException:
+        process.kill()
+        process.wait()
+        raise
+    if process.returncode:
+        raise CommandError(shown, f"{words[0]} {died(process.returncode)}", "\n".join(lines), process.returncode)
