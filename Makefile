@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+# The only door. Every recipe is one command that also works by itself; `make help` lists them.
+# PY is the Python with the pinned packages: made once by the bootstrap, when the first recipe needs it.
+
+.DEFAULT_GOAL := help
+.SUFFIXES:
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+
+PYTHON ?= python3
+PY = $(eval PY := $(or $(shell $(PYTHON) tests/harness/bootstrap.py),$(error the Python environment could not be made, see above)))$(PY)
+BIN = $(dir $(PY))
+HARNESS = $(PY) -m tests.harness
+
+# Options. They reach the recipes by the environment, so that no value is read by a shell.
+export NODES BRANCH VALUES FEATURE_GATES SCHEDULER_CONFIG DEDICATED PROVIDER NAME IMAGE REGISTRY RUNTIME
+given = $(if $($(1)),--$(2) "$$$(1)")
+CLUSTER = $(call given,PROVIDER,provider) $(call given,NAME,name)
+NEW_CLUSTER = $(CLUSTER) $(call given,NODES,nodes) $(call given,FEATURE_GATES,feature-gates) \
+  $(call given,SCHEDULER_CONFIG,scheduler-config)
+
+##@ A cluster with simulated GPUs
+.PHONY: up cluster down status env kubeconfig images load
+up: ## Start a cluster, install the chart, run a pod on a GPU   [NODES= BRANCH= VALUES= DEDICATED=1 FEATURE_GATES= SCHEDULER_CONFIG= PROVIDER= NAME=]
+	@$(HARNESS) up $(NEW_CLUSTER) $(call given,BRANCH,branch) $(call given,VALUES,values) $(if $(DEDICATED),--dedicated)
+cluster: ## The same without the chart: labelled nodes, no release   [NODES= FEATURE_GATES= SCHEDULER_CONFIG= PROVIDER= NAME=]
+	@$(HARNESS) cluster $(NEW_CLUSTER)
+down: ## Stop it and remove everything it left on this machine   [NAME=]
+	@$(HARNESS) down $(call given,NAME,name)
+status: ## Nodes, GPUs, pods, and which device plugin image is used   [NAME=]
+	@$(HARNESS) status $(call given,NAME,name)
+env: ## Variables for your shell, PATH with kubectl and helm: eval "$(make env)"   [NAME=]
+	@$(HARNESS) env $(call given,NAME,name)
+kubeconfig: ## The path of its kubeconfig, nothing else   [NAME=]
+	@$(HARNESS) kubeconfig $(call given,NAME,name)
+images: ## Every image that is used, one a line
+	@$(HARNESS) images
+load: ## Put images into a cluster: your own archive with IMAGE=, else the project's   [IMAGE=file RUNTIME=kind|k3s|minikube|containerd NAME=]
+	@$(HARNESS) load $(call given,IMAGE,image) $(call given,RUNTIME,runtime) $(call given,NAME,name)
+
+##@ Building
+.PHONY: lib image push native
+lib: ## The portable library and node program, amd64 and arm64, in build/portable
+	@$(PY) -m tests.harness.native_build
+native: ## The library with this machine's compiler, in build/native
+	@$(BIN)cmake -S native -B build/native -DCMAKE_BUILD_TYPE=Release >build/native.log 2>&1 || { cat build/native.log; exit 1; }
+	@$(BIN)cmake --build build/native
+image: ## The images as OCI archives, without Docker: build/gpu-sim-image.tar, build/gpu-sim-agent-image.tar
+	@$(PY) -m tests.harness.images build
+push: ## Push the images to a registry   REGISTRY=host/path
+	@$(PY) -m tests.harness.images push $(call given,REGISTRY,registry)
+
+##@ Testing
+.PHONY: test unit check fmt preflight bench
+test: ## Everything: check, library, unit to real kubelet
+	@$(PY) -m tests.harness.ladder
+unit: ## Only what needs no cluster
+	@$(PY) -m tests.harness.ladder --without-cluster
+check: ## Lint, format, generated files fresh, for Python, C, Go and shell
+	@$(PY) -m tests.harness.check
+fmt: ## Format Python, C and Go, and write generated files anew
+	@$(PY) -m tests.harness.check --fix
+preflight: ## What this machine lacks for an embedded cluster; installs Debian's programs where it can
+	@$(PY) -m tests.harness.preflight
+bench: ## Measure, and write docs/benchmarks.md
+	@$(PY) -m tests.bench
+
+##@ Cleaning
+.PHONY: clean clean-cache help
+clean: ## Remove build/
+	@rm -rf build
+clean-cache: ## Remove the Python environment and the built upstream programs from the cache
+	@$(PYTHON) -c 'import shutil; from tests.harness import cache; shutil.rmtree(cache.root(), ignore_errors=True)'
+
+help: ## This list
+	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
