@@ -38,6 +38,7 @@ def main(arguments: list[str]) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     try:
+        _need_directory()
         code = _check(arguments[1:]) if arguments[:1] == ["check"] else _generate(arguments)
         sys.stdout.flush()
         return code
@@ -60,6 +61,13 @@ def main(arguments: list[str]) -> int:
         what = f"this is a bug ({type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''})"
         print(Problem("generator", "", what, "please report it, with what GPU_SIM_DEBUG=1 adds"), file=sys.stderr)
         return OUR_BUG
+
+
+def _need_directory() -> None:
+    try:
+        os.getcwd()
+    except OSError:
+        raise InputError(Problem("current directory", "", "does not exist any more", "go to another one")) from None
 
 
 def _give_up_stdout() -> None:

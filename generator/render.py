@@ -23,7 +23,8 @@ from generator.quoting import escape_unprintable, yaml_string
 def to_text(values: dict, branch: str, command: str) -> str:
     """The whole file. `command` is what makes it again; the same values and command give the same bytes."""
     lines = [
-        f"{GENERATED_MARK} for branch {escape_unprintable(branch)}.\n# To change it, run this with other options and --force:",
+        f"{GENERATED_MARK} for branch {escape_unprintable(branch)}.",
+        "# To change it, run this with other options and --force:",
         f"#   {escape_unprintable(command)}",
         *_mapping(values, ""),
     ]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Rules between keys, which JSON Schema tells badly: the chart's templates/_validation.tpl over again, so that a mistake
-# shows before a cluster is there. Called by check.py with complete values of the right shape. What depends on the cluster
-# or on the namespace of the release is judged as for the plain command. tests/chart/cases are given to both.
+# shows before a cluster is there. Called by check.py with complete values of the right shape. What depends on the
+# cluster or on the namespace of the release is judged as for the plain command. tests/chart/cases are given to both.
 
 from __future__ import annotations
 
