@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""build/native: library and node program with this machine's own compiler, as a user's cmake would make them.
+
+Called by the ladder and by the fixture `native`; native_build makes the portable ones. Up to date after each call.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from tests.harness import cache, command, versions
+
+FOLDER = versions.CHECKOUT / "build" / "native"
+
+
+def tool(name: str) -> Path:
+    """A program of the Python environment."""
+    return Path(sys.executable).with_name(name)
+
+
+def build(folder: Path = FOLDER, kind: str = "Release", options: tuple[str, ...] = ()) -> Path:
+    """Configure and build; quick when nothing changed. Two processes at once take turns."""
+    source = versions.CHECKOUT / "native"
+    with cache.locked(f"native-{cache.digest(str(folder))}"):
+        folder.mkdir(parents=True, exist_ok=True)
+        command.run([tool("cmake"), "-S", source, "-B", folder, f"-DCMAKE_BUILD_TYPE={kind}", *options])
+        command.run([tool("cmake"), "--build", folder, "--parallel"])
+    return folder
