@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Parses a command line by its table, see arguments.h. */
+#include "arguments.h"
+
+#include <string.h>
+
+#include "problem.h"
+
+static const struct option *find(const char *word, const struct option *options, size_t count) {
+    size_t length = strcspn(word, "=");
+    for (size_t i = 0; i < count; i++) {
+        if (strlen(options[i].name) == length && !memcmp(options[i].name, word, length)) {
+            return &options[i];
+        }
+    }
+    return NULL;
+}
+
+bool arguments_parse(const char *command, int count, char **words, const struct option *options,
+                     size_t options_count) {
+    int before = problem_count();
+
+    for (int i = 0; i < count; i++) {
+        const struct option *option = find(words[i], options, options_count);
+        const char *equals = strchr(words[i], '=');
+        if (!option) {
+            problem(command, "no such option, got %s; see gpu-sim --help", words[i]);
+            continue;
+        }
+        if (!option->value) {
+            if (equals) {
+                problem(command, "%s takes no value, got %s", option->name, equals + 1);
+            }
+            *option->given = true;
+            continue;
+        }
+        const char *value = equals ? equals + 1 : NULL;
+        if (!value) {
+            if (i + 1 >= count) {
+                problem(command, "%s needs a value; give one after it", option->name);
+                continue;
+            }
+            value = words[++i];
+        }
+        if (!*value) {
+            continue;
+        }
+        *option->value = value;
+        if (option->given) {
+            *option->given = true;
+        }
+    }
+    for (size_t i = 0; i < options_count; i++) {
+        if (options[i].required && !*options[i].value) {
+            problem(command, "%s is missing; give it a value", options[i].name);
+        }
+    }
+    return problem_count() == before;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Command lines as tables: every command names its options once, and a wrong line is answered with all that is wrong. */
+#ifndef GPU_SIM_NODE_ARGUMENTS_H
+#define GPU_SIM_NODE_ARGUMENTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct option {
+    const char *name;   /* with its dashes */
+    const char **value; /* takes a value: `--name value` or `--name=value`; NULL for a switch */
+    bool *given;        /* set when the option is there; may be NULL */
+    bool required;
+};
+
+#define OPTION_COUNT(table) (sizeof(table) / sizeof *(table))
+
+/* False after it has reported every wrong option; nothing but options is allowed. An empty value counts as not given:
+ * a template that renders nothing means the default. */
+bool arguments_parse(const char *command, int count, char **words, const struct option *options,
+                     size_t options_count);
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Signs that somebody else offers GPUs on this node: two device plugins for one resource overwrite each other silently. */
+#ifndef GPU_SIM_NODE_FOREIGN_H
+#define GPU_SIM_NODE_FOREIGN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A socket of an NVIDIA device plugin in the kubelet's directory that answers; its path in `path`. */
+bool foreign_plugin(const char *plugin_dir, char *path, size_t size);
+
+/* A loaded NVIDIA driver; the first line of its version file in `version`. */
+bool foreign_driver(const char *proc, char *version, size_t size);
+
+/* Removes the sockets of plugins that are dead; true when none is left, so that nothing says a plugin were there. */
+bool foreign_remove_dead(const char *plugin_dir, int wait_seconds);
+
+#endif

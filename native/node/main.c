@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The node program: one static file that does what its first word or its own name says. */
+#include <stdio.h>
+#include <string.h>
+
+#include "commands.h"
+#include "problem.h"
+
+static const char usage[] =
+    "gpu-sim " GS_VERSION ": what makes a node look as if it had NVIDIA GPUs\n"
+    "\n"
+    "  gpu-sim install --root DIR --count N --release R --namespace NS --node NODE --pod POD\n"
+    "                  [--host-root DIR] [--profile P] [--memory-mib N] [--name S] "
+    "[--driver-version V]\n"
+    "                  [--uuid-format rfc4122|plain] [--device-list-strategy envvar,cdi-cri]\n"
+    "                  [--plugin-dir DIR] [--allow-foreign] [--wait SECONDS] [--library FILE]\n"
+    "      put library, inventory, device nodes and programs into a node's root\n"
+    "  gpu-sim ready --root DIR (--checkpoint FILE | --no-kubelet)\n"
+    "      succeed once the kubelet has every GPU of the inventory\n"
+    "  gpu-sim verify --count N [--name S] [--memory-mib N] [--inventory FILE]\n"
+    "      in a pod: compare the GPUs seen with those expected\n"
+    "  gpu-sim clean-node --root DIR (--release R --namespace NS | --force) [--plugin-dir DIR] "
+    "[--cdi-dir DIR]\n"
+    "      remove all of that from a node\n"
+    "  gpu-sim nvidia-smi …        also under the name nvidia-smi\n"
+    "  gpu-sim nvidia-cdi-hook …   also under the name nvidia-cdi-hook\n"
+    "\n"
+    "Exit codes: 0 fine, 1 wrong input or the node is taken, 2 no such command or option, 3 the "
+    "machine failed.\n";
+
+static const struct {
+    const char *name;
+    int (*run)(int count, char **words);
+} commands[] = {
+    {"install", command_install},       {"ready", command_ready},
+    {"clean-node", command_clean_node}, {"verify", command_verify},
+    {"nvidia-smi", command_nvidia_smi}, {"nvidia-cdi-hook", command_cdi_hook},
+};
+
+int main(int count, char **words) {
+    const char *slash = count ? strrchr(words[0], '/') : NULL, *own = !count  ? ""
+                                                                      : slash ? slash + 1
+                                                                              : words[0];
+    if (!strcmp(own, "nvidia-smi")) {
+        return command_nvidia_smi(count - 1, words + 1);
+    }
+    if (!strcmp(own, "nvidia-cdi-hook")) {
+        return command_cdi_hook(count - 1, words + 1);
+    }
+    if (count < 2 || !strcmp(words[1], "--help") || !strcmp(words[1], "-h")) {
+        fputs(usage, count < 2 ? stderr : stdout);
+        return count < 2 ? EXIT_USAGE : EXIT_FINE;
+    }
+    if (!strcmp(words[1], "--version")) {
+        puts("gpu-sim " GS_VERSION);
+        return EXIT_FINE;
+    }
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        if (!strcmp(words[1], commands[i].name)) {
+            return commands[i].run(count - 2, words + 2);
+        }
+    }
+    problem(words[1], "no such command; see gpu-sim --help");
+    return EXIT_USAGE;
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * `gpu-sim ready`: the node's readiness probe. Ready means usable: the kubelet has every GPU of the inventory, which it
+ * shows in the checkpoint that it writes whenever a device plugin reports. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../src/reader.h"
+#include "arguments.h"
+#include "commands.h"
+#include "json.h"
+#include "layout.h"
+#include "place.h"
+#include "problem.h"
+
+/* Is the UUID a device of a resource of NVIDIA's? Devices that the plugin shares are "<uuid>::<replica>". */
+static bool registered(const char *devices, const char *uuid) {
+    char resource[256], device[256];
+    const char *list, *at = NULL;
+    while ((list = json_next(devices, &at, resource, sizeof resource))) {
+        if (strncmp(resource, "nvidia.com/", 11)) {
+            continue;
+        }
+        const char *id, *id_at = NULL;
+        while ((id = json_next(list, &id_at, NULL, 0))) {
+            if (!json_string(id, device, sizeof device)) {
+                continue;
+            }
+            char *replica = strstr(device, "::");
+            if (replica) {
+                *replica = 0;
+            }
+            if (!strcmp(device, uuid)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static int compare(const struct gs_inventory *inventory, const char *devices) {
+    uint32_t present = 0, known = 0;
+    char missing[80] = "";
+    for (uint32_t i = 0; i < inventory->header.gpu_slots; i++) {
+        struct gs_state state;
+        struct gs_config config;
+        gs_read_state(gs_gpu_at(inventory, i), &state);
+        gs_read_config(gs_gpu_at(inventory, i), &config);
+        if (state.slot != GS_SLOT_PRESENT) {
+            continue;
+        }
+        present++;
+        if (!devices || registered(devices, config.uuid)) {
+            known++;
+        } else if (!missing[0]) {
+            snprintf(missing, sizeof missing, "%s", config.uuid);
+        }
+    }
+    if (!present) {
+        problem(NULL, "not ready: the inventory has no GPU; see the installer's log");
+        return EXIT_INPUT;
+    }
+    if (known < present) {
+        problem(NULL,
+                "not ready: the kubelet has %u of %u GPUs, %s is missing; see the device-plugin "
+                "container's log",
+                known, present, missing);
+        return EXIT_INPUT;
+    }
+    printf(devices ? "ready: the kubelet has all %u GPUs\n" : "ready: the inventory has %u GPUs\n",
+           present);
+    return EXIT_FINE;
+}
+
+int command_ready(int count, char **words) {
+    const char *root = NULL, *checkpoint = NULL;
+    bool no_kubelet = false;
+    const struct option options[] = {
+        {"--root", &root, NULL, true},
+        {"--checkpoint", &checkpoint, NULL, false},
+        {"--no-kubelet", NULL, &no_kubelet, false},
+    };
+    if (!arguments_parse("ready", count, words, options, OPTION_COUNT(options))) {
+        return EXIT_USAGE;
+    }
+    if (!checkpoint && !no_kubelet) {
+        problem("ready", "--checkpoint is missing; give the kubelet's file, or --no-kubelet");
+        return EXIT_USAGE;
+    }
+
+    char directory[PATH_MAX], path[PATH_MAX];
+    struct gs_error error;
+    struct gs_mapping mapping;
+    snprintf(directory, sizeof directory, "%s/" LIBRARIES, root);
+    int found = gs_find(directory, path, sizeof path, &error);
+    if (found) {
+        problem(NULL, "not ready: %s",
+                found > 0 ? "there is no inventory; see the installer's log" : error.text);
+        return EXIT_INPUT;
+    }
+    if (gs_map(path, 0, &mapping, &error)) {
+        problem(NULL, "not ready: %s", error.text);
+        return EXIT_INPUT;
+    }
+
+    int code = EXIT_INPUT;
+    if (no_kubelet) {
+        code = compare(mapping.inventory, NULL);
+    } else {
+        size_t size;
+        char *text = place_read(AT_FDCWD, checkpoint, &size);
+        const char *devices =
+            text ? json_member(json_member(text, "Data"), "RegisteredDevices") : NULL;
+        if (!text) {
+            problem_errno(checkpoint, "not ready: the kubelet's checkpoint cannot be read");
+        } else if (!devices) {
+            problem(checkpoint, "not ready: no device plugin has registered with the kubelet");
+        } else {
+            code = compare(mapping.inventory, devices);
+        }
+        free(text);
+    }
+    gs_unmap(&mapping);
+    return code;
+}
