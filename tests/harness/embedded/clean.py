@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ends a run from its record alone, whoever made it and however far it got; finds what a run left behind.
+
+Called by provider (stop, and before each start for abandoned runs) and by tests. Nothing is found by a process's name.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+from tests.harness import runs
+from tests.harness.embedded import cgroups, network, process
+from tests.harness.embedded.machine import MARK
+from tests.harness.runs import Run
+from tests.harness.wait import wait_until
+
+
+def destroy(run: Run) -> None:
+    """Leave nothing of the run. The caller owns its lock; doing it twice is fine."""
+    if run.state:
+        run.save(status=runs.STOPPING)
+    for holder in run.processes():
+        process.end(holder)
+    # The record holds the first process of each machine; what lived in there is gone once the kernel has let go of it.
+    wait_until(
+        f"the processes of run {run.name} to be gone", lambda: not marked(run.name), 20, seen=lambda: marked(run.name)
+    )
+    slot = run.state.get("slot")
+    if slot is not None:
+        name = network.Net(slot).interface
+        wait_until(
+            f"interface {name} to be gone", lambda: name not in network.interfaces(), 20, seen=network.interfaces
+        )
+    group = run.state.get("cgroup")
+    if group:
+        wait_until(f"control group {group} to be removed", lambda: not cgroups.remove(group), 20)
+    run.remove()
+
+
+def reap(say=None) -> list[str]:
+    """Clean every run that was abandoned; returns their names."""
+    done = []
+    for run in runs.abandoned():
+        if say and run.state:
+            say(f"gpu-sim: cleaning up run {run.name}, which was left unfinished")
+        destroy(run)
+        done.append(run.name)
+    return done
+
+
+def marked(name: str) -> list[int]:
+    """Processes that carry the run's mark in their environment."""
+    wanted, found = f"{MARK}={name}".encode(), []
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            with contextlib.suppress(OSError):
+                if wanted in (folder / "environ").read_bytes().split(b"\0"):
+                    found.append(int(folder.name))
+    return found
+
+
+def leftovers(name: str, slot: int | None = None) -> list[str]:
+    """What there is of a run on this machine, in words; empty after `destroy`."""
+    found = [f"process {pid}" for pid in marked(name)]
+    folder = runs.base() / name
+    if folder.exists():
+        found.append(f"folder {folder}")
+    for line in Path("/proc/self/mounts").read_text().splitlines():
+        if str(folder) in line or "gpu-sim /" in line:
+            found.append(f"mount {line}")
+    with contextlib.suppress(cgroups.CgroupError):
+        found += [
+            f"control group {p / group_name(name)}" for p in cgroups.hierarchies()[1] if (p / group_name(name)).exists()
+        ]
+    if slot is not None and network.Net(slot).interface in network.interfaces():
+        found.append(f"interface {network.Net(slot).interface}")
+    if Path("/run/netns").is_dir():
+        found += [f"network namespace {n}" for n in Path("/run/netns").iterdir() if name in n.name]
+    return found
+
+
+def group_name(run: str) -> str:
+    return f"gpu-sim-{run}"
