@@ -9,7 +9,7 @@ rights on the whole cluster install, and a lookup that is forbidden would fail t
 {{- $warnings := list -}}
 {{- $count := int64 .Values.gpuSim.deviceCount -}}
 {{- if and .Values.devicePlugin.enabled (gt $count 12) -}}
-{{- $warnings = append $warnings (printf "%d GPUs on a node: the device plugin chooses GPUs for a pod by trying every way to divide them. With 16, a pod that asks for 2 takes seconds and one that asks for 3 about a minute; with 24 even 2 never ends. Ask for 1 GPU, for half of them or for all, or have more nodes with at most 12: --set gpuSim.deviceCount=12" $count) -}}
+{{- $warnings = append $warnings (printf "%d GPUs on a node: the device plugin chooses GPUs for a pod by trying every way to divide them. With 16, a pod that asks for 2 takes seconds and one that asks for 3 about a minute; with 24 even 2 never ends. Let pods ask for 1 GPU or for all of them, or have more nodes with at most 12 each: --set gpuSim.deviceCount=12" $count) -}}
 {{- end -}}
 {{- if .Values.devicePlugin.enabled -}}
 {{- $minor := include "gpu-sim.pluginMinor" . -}}

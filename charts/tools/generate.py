@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What of the chart is written by a program, so that each fact stands once.
+
+`python charts/tools/generate.py` shows what is out of date and exits 1; `--write` writes it. Called by `make check`.
+The comments of values.yaml become the descriptions of values.schema.json; both become the tables of README.md;
+native/profiles becomes files/profiles.yaml and the schema's list of profiles.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+CHART = CHECKOUT / "charts/gpu-sim"
+COMMAND = "python charts/tools/generate.py --write"
+WIDTH = 120
+
+
+@dataclass(frozen=True)
+class Key:
+    path: tuple[str, ...]
+    comment: str
+
+
+def documented_keys(text: str) -> list[Key]:
+    """Keys of a values file that have a comment right above them, in order."""
+    keys: list[Key] = []
+    parents: list[tuple[int, str]] = []
+    comment: list[str] = []
+    for line in text.splitlines():
+        if match := re.match(r"( *)# ?(.*)$", line):
+            comment.append(match[2])
+            continue
+        if match := re.match(r"( *)([A-Za-z][\w./-]*):", line):
+            indent = len(match[1])
+            parents = [parent for parent in parents if parent[0] < indent] + [(indent, match[2])]
+            if comment:
+                keys.append(Key(tuple(name for _, name in parents), " ".join(comment)))
+        comment = []
+    return keys
+
+
+def load_profiles() -> list[dict]:
+    return [yaml.safe_load(file.read_text()) for file in sorted((CHECKOUT / "native/profiles").glob("*.yaml"))]
+
+
+def profiles_file(profiles: list[dict]) -> str:
+    lines = [
+        "# SPDX-License-Identifier: Apache-2.0",
+        f"# Generated from native/profiles by {COMMAND}: what the test pod and the notes say of a board.",
+    ]
+    for profile in profiles:
+        name, memory = json.dumps(profile["product_name"]), profile["memory"]["total_mib"]
+        lines.append(f"{json.dumps(profile['name'])}: {{name: {name}, memoryMiB: {memory}}}")
+    return "\n".join(lines) + "\n"
+
+
+def property_of(schema: dict, path: tuple[str, ...]) -> dict:
+    """The schema's own entry for a key, references along the way followed, the last one not."""
+    node = schema
+    for part in path:
+        node = resolved(schema, node)["properties"][part]
+    return node
+
+
+def resolved(schema: dict, node: dict) -> dict:
+    while "$ref" in node:
+        node = schema["definitions"][node["$ref"].removeprefix("#/definitions/")]
+    return node
+
+
+def described_schema(text: str, keys: list[Key], profiles: list[dict]) -> str:
+    schema = json.loads(text)
+    for key in keys:
+        if any("$ref" in property_of(schema, key.path[:depth]) for depth in range(1, len(key.path))):
+            continue  # inside a definition that several keys share: it has words of its own
+        entry = property_of(schema, key.path)
+        rest = {name: value for name, value in entry.items() if name != "description"}
+        entry.clear()
+        entry.update({"description": key.comment, **rest})
+    property_of(schema, ("gpuSim", "profile"))["enum"] = [profile["name"] for profile in profiles]
+    return layout(schema) + "\n"
+
+
+def layout(value: object, indent: int = 0) -> str:
+    """JSON with everything that fits on a line on one line."""
+    flat = json.dumps(value, ensure_ascii=False)
+    if len(flat) + indent <= WIDTH - 20 or not isinstance(value, dict | list) or not value:
+        return flat
+    inner = " " * (indent + 2)
+    if isinstance(value, dict):
+        parts = [f"{inner}{json.dumps(key)}: {layout(item, indent + 2)}" for key, item in value.items()]
+        return "{\n" + ",\n".join(parts) + "\n" + " " * indent + "}"
+    return "[\n" + ",\n".join(inner + layout(item, indent + 2) for item in value) + "\n" + " " * indent + "]"
+
+
+def shape(schema: dict, node: dict) -> str:
+    """Type and range of a key in a few words."""
+    node = resolved(schema, node)
+    if "enum" in node:
+        return ", ".join(f"`{value}`" for value in node["enum"])
+    types = node["type"] if isinstance(node["type"], list) else [node["type"]]
+    words = " or ".join({"object": "map", "array": "list"}.get(name, name) for name in types)
+    if "minimum" in node and "maximum" in node:
+        words += f", {node['minimum']}–{node['maximum']}"
+    if "array" in types and "enum" in resolved(schema, node["items"]):
+        words += " of " + shape(schema, node["items"])
+    return words
+
+
+def values_table(schema: dict, keys: list[Key], values: dict) -> str:
+    rows = ["| key | default | type, range | what it does |", "|---|---|---|---|"]
+    paths = {key.path for key in keys}
+    for key in keys:
+        name = ".".join(key.path)
+        if any(path[:-1] == key.path for path in paths):
+            rows.append(f"| **{name}** | | | **{key.comment}** |")
+            continue
+        default = values
+        for part in key.path:
+            default = default[part]
+        kind = shape(schema, property_of(schema, key.path)).replace("|", "\\|")
+        comment = key.comment.replace("|", "\\|").replace("<", "&lt;")
+        rows.append(f"| `{name}` | `{json.dumps(default)}` | {kind} | {comment} |")
+    return "\n".join(rows)
+
+
+def plugin_table(table: dict) -> str:
+    rows = ["| device plugin | Kubernetes, from | built for | `healthChecks.fatalXids` |", "|---|---|---|---|"]
+    for version, row in table.items():
+        lowest, built_for = row["kubernetes"]["from"], row["kubernetes"]["builtFor"]
+        rows.append(f"| {version} | {lowest} | {built_for} | {'yes' if row['fatalXids'] else 'no'} |")
+    return "\n".join(rows)
+
+
+def filled(text: str, section: str, content: str) -> str:
+    begin, end = f"<!-- {section}: generated, {COMMAND} -->", f"<!-- end of {section} -->"
+    before, _, rest = text.partition(begin)
+    _, found, after = rest.partition(end)
+    if not found:
+        raise SystemExit(f"{CHART / 'README.md'}: the lines `{begin}` and `{end}` are missing; put them back")
+    return f"{before}{begin}\n{content}\n{end}{after}"
+
+
+def outputs() -> dict[Path, str]:
+    """Every generated file and what should be in it."""
+    values_text = (CHART / "values.yaml").read_text()
+    keys, values, profiles = documented_keys(values_text), yaml.safe_load(values_text), load_profiles()
+    schema_text = described_schema((CHART / "values.schema.json").read_text(), keys, profiles)
+    readme = (CHART / "README.md").read_text()
+    readme = filled(readme, "values", values_table(json.loads(schema_text), keys, values))
+    table = yaml.safe_load((CHART / "files/plugin-versions.yaml").read_text())
+    return {
+        CHART / "files/profiles.yaml": profiles_file(profiles),
+        CHART / "values.schema.json": schema_text,
+        CHART / "README.md": filled(readme, "plugin versions", plugin_table(table)),
+    }
+
+
+def main(arguments: list[str]) -> int:
+    if arguments not in ([], ["--write"]):
+        given = " ".join(arguments)
+        print(f"charts/tools/generate.py: unknown option, got {given}; give nothing or --write", file=sys.stderr)
+        return 2
+    stale = {path: text for path, text in outputs().items() if not path.exists() or path.read_text() != text}
+    for path, text in stale.items():
+        if arguments:
+            path.write_text(text)
+            continue
+        name = str(path.relative_to(CHECKOUT))
+        old = path.read_text().splitlines(keepends=True) if path.exists() else []
+        sys.stdout.writelines(difflib.unified_diff(old, text.splitlines(keepends=True), name, f"{name} (fresh)"))
+    if stale and not arguments:
+        print(f"charts/gpu-sim: {len(stale)} generated files are out of date; run {COMMAND}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
