@@ -115,7 +115,7 @@ def why_not_a_branch(name: str) -> str | None:
     a name that comes from CI may belong to another system, and here it does no harm."""
     if not name:
         return "the branch's name is empty"
-    if name in ("HEAD", "@"):
+    if name == "HEAD":
         return "this is no branch but git's word for the current commit"
     if re.search(r"[\x00-\x20\x7f]", name):
         return "a branch's name cannot hold a space or control character"

@@ -47,15 +47,13 @@ def main(arguments: list[str]) -> int:
         return WRONG_INPUT
     except KeyboardInterrupt:
         return INTERRUPTED
-    except OSError as error:  # files are handled where they are used: what is left is the output, closed or full
-        _give_up_stdout()
-        if not isinstance(error, BrokenPipeError):
-            print(
-                Problem("standard output", "", f"cannot be written ({error.strerror})", "write it elsewhere"),
-                file=sys.stderr,
-            )
-        return WRONG_INPUT
     except Exception as error:
+        if isinstance(error, OSError) and error.filename is None:  # the output: closed by its reader, or full
+            _give_up_stdout()
+            if not isinstance(error, BrokenPipeError):
+                what = f"cannot be written ({error.strerror})"
+                print(Problem("standard output", "", what, "write it elsewhere"), file=sys.stderr)
+            return WRONG_INPUT
         if os.environ.get("GPU_SIM_DEBUG"):
             traceback.print_exc()
         what = f"this is a bug ({type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''})"
