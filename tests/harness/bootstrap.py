@@ -11,7 +11,7 @@ import platform
 import sys
 from pathlib import Path
 
-if sys.version_info < (3, 11):
+if sys.version_info < (3, 11):  # noqa: UP036  (any Python may call this one)
     sys.exit(f"gpu-sim: needs Python 3.11 or newer, got {platform.python_version()} ({sys.executable}); "
              "name another one: make PYTHON=python3.12 …")  # fmt: skip
 if __package__ in (None, ""):
@@ -54,6 +54,7 @@ def _build(folder: Path) -> None:
 
 def python() -> Path:
     """The environment's Python, made if it is not there."""
+
     def waiting() -> None:
         print("gpu-sim: another process is preparing the Python packages; waiting for it", file=sys.stderr)
 

@@ -34,7 +34,7 @@ class ChecksumError(Exception):
 
 @dataclass(frozen=True)
 class Release:
-    """One file of a release. `members` are the programs in an archive, by their path in it; empty for a bare program."""
+    """One file of a release. `members`: path in the archive → program; empty where the file is the program."""
 
     url: str
     checksum_url: str

@@ -52,8 +52,8 @@ class Kube(Pods):
         from urllib3.exceptions import HTTPError
 
         headers = {"Accept": "application/json, */*", "Content-Type": kind or "application/json"}
-        if kind and body is not None:
-            body = json.dumps(body)
+        if kind and not kind.endswith("json"):
+            body = json.dumps(body)  # the client itself writes what is called JSON
         asked = self.api.param_serialize(
             method,
             path,

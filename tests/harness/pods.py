@@ -51,8 +51,8 @@ class Pods:
             stdout=True, stderr=True, stdin=False, tty=False, _preload_content=False, **more,
         )  # fmt: skip
         channel.run_forever(timeout=60)
+        code = channel.returncode  # before the output: reading all of it drops the other channels
         output = channel.read_all()
-        code = channel.returncode
         return (1 if code is None else code), output
 
     def events(self, namespace: str, name: str) -> list[dict]:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Timed steps on standard error: one line for each, rewritten on a terminal, plain lines elsewhere.
 
-Called by everything that takes longer than a blink. Nothing here goes to standard output: `make kubeconfig` needs it clean.
+Called by everything that takes longer than a blink. Standard output stays clean: `make kubeconfig` prints a path there.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ def took(seconds: float) -> str:
 
 
 class Step:
-    """One running step; `note` says how far it is."""
+    """One running step; `note` says how far it is, `result` what its line ends with."""
 
     def __init__(self, title: str, stream, live: bool):
         self.title, self._stream, self._live = title, stream, live
         self.started = self._said = time.monotonic()
-        self._last = ""
+        self.result = "done"
 
     def note(self, text: str) -> None:
         now = time.monotonic()
@@ -39,7 +39,6 @@ class Step:
             self._said = now
             self._stream.write(f"  {self.title}: {text} ({elapsed})\n")
         self._stream.flush()
-        self._last = text
 
     def end(self, result: str) -> None:
         elapsed = took(time.monotonic() - self.started)
@@ -75,7 +74,7 @@ class Progress:
             step.end("FAILED")
             raise
         else:
-            step.end("done")
+            step.end(step.result)
         finally:
             self.times[title] = time.monotonic() - step.started
 

@@ -2,7 +2,7 @@
 """The record of each run: a private folder with its state, held by a lock while somebody works on it.
 
 Called by the providers and cli. What a run makes is written down before it is made; the lock is freed by death, so a
-run whose lock is free and that is not marked as running (or belongs to a test) was abandoned, and the next one cleans it.
+run whose lock is free and that is not marked as running (or belongs to a test) was abandoned; the next one cleans it.
 """
 
 from __future__ import annotations
@@ -134,9 +134,8 @@ class Run:
         """Delete the folder, and the common one with the last run."""
         shutil.rmtree(self.folder, ignore_errors=True)
         if self.folder.exists():
-            raise RunError(
-                f"{self.folder}: cannot be removed, got {[f.name for f in self.folder.iterdir()]}; look for mounts in it"
-            )
+            left = [f.name for f in self.folder.iterdir()]
+            raise RunError(f"{self.folder}: cannot be removed, got {left}; look for mounts in it")
         self.release()
         with contextlib.suppress(OSError):
             base().rmdir()

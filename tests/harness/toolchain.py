@@ -48,7 +48,9 @@ def _make(group: Group, folder: Path, progress: Progress, place: str) -> None:
             (folder / built).rename(folder / name)
     absent = [name for name in group.programs if not (folder / name).is_file()]
     if absent:
-        raise ToolchainError(f"{group.folder / 'go.mod'}: brought no {', '.join(absent)}; its tool lines are incomplete")
+        raise ToolchainError(
+            f"{group.folder / 'go.mod'}: brought no {', '.join(absent)}; its tool lines are incomplete"
+        )
     (folder / "SOURCE").write_text(source + "\n")
 
 

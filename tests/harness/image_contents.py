@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is in each image. Called by images.py, one function for each; they build what they need and only read results."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+from pathlib import Path
+
+from tests.harness import cache, command, upstream, versions
+from tests.harness.oci import Directory, File, Image, Link
+
+ARCHITECTURES = ("amd64", "arm64")
+ZIG_TARGETS = {"amd64": "x86_64-linux-musl", "arm64": "aarch64-linux-musl"}
+LABELS = {
+    "org.opencontainers.image.version": versions.version("gpu-sim"),
+    "org.opencontainers.image.licenses": "Apache-2.0",
+}
+
+
+def _program(path: Path) -> File:
+    return File(path.read_bytes(), 0o755)
+
+
+def _labels(title: str) -> dict[str, str]:
+    return {"org.opencontainers.image.title": title, **LABELS}
+
+
+def gpu_sim() -> list[Image]:
+    """The installer, probe and clean-up program with the library that it installs."""
+    from tests.harness import native_build
+
+    portable = native_build.build()
+    return [
+        Image(
+            arch,
+            {
+                "gpu-sim": _program(portable / arch / "gpu-sim"),
+                "usr/lib/gpu-sim/libnvidia-ml.so": _program(portable / arch / "libnvidia-ml.so"),
+            },
+            entrypoint=("/gpu-sim",),
+            labels=_labels("gpu-sim"),
+        )
+        for arch in ARCHITECTURES
+    ]
+
+
+def agent() -> list[Image]:
+    """The node's agent, with the node program that it runs to clean up."""
+    from tests.harness import go_build, native_build
+
+    portable = native_build.build()
+    return [
+        Image(
+            arch,
+            {"gpu-sim": _program(portable / arch / "gpu-sim"), "gpu-sim-agent": _program(go_build.agent(arch))},
+            entrypoint=("/gpu-sim-agent",),
+            labels=_labels("gpu-sim-agent"),
+        )
+        for arch in ARCHITECTURES
+    ]
+
+
+def pause() -> list[Image]:
+    """The embedded cluster's sandbox image, whose program is ours since registries may be out of reach."""
+    source = Path(__file__).with_name("pause.c")
+    images = []
+    for arch in ARCHITECTURES:
+        key = f"pause-{arch}-{cache.digest(source.read_bytes(), versions.version('ziglang'))}"
+
+        def build(folder: Path, arch: str = arch) -> None:
+            compiler = [sys.executable, "-m", "ziglang", "cc", "-target", ZIG_TARGETS[arch]]
+            command.run([*compiler, "-static", "-Os", "-s", source, "-o", folder / "pause"])
+
+        folder = cache.entry("images", key, build)
+        images.append(Image(arch, {"pause": _program(folder / "pause")}, entrypoint=("/pause",)))
+    return images
+
+
+def plugin_standin() -> list[Image]:
+    """What stands for NVIDIA's device plugin where its image cannot be had."""
+    from tests.harness import go_build
+
+    arch = upstream.arch()
+    program = _program(go_build.standin())
+    files = {"usr/bin/nvidia-device-plugin": program, **_glibc(go_build.standin())}
+    return [Image(arch, files, entrypoint=("nvidia-device-plugin",))]
+
+
+def probe() -> list[Image]:
+    """Test pods: a shell, glibc as in most images, and a client that loads the library as clients do."""
+    from tests.harness import go_build
+
+    client = go_build.probe()
+    busybox = shutil.which("busybox")
+    if not busybox:
+        raise command.CommandError("busybox", "not here; install Debian's busybox-static")
+    files = {"bin/busybox": _program(Path(busybox)), "usr/bin/nvml-probe": _program(client), "tmp": Directory(0o1777)}
+    for applet in command.run([busybox, "--list"]).out.split():
+        files.setdefault(f"bin/{applet}", Link("busybox"))
+    files |= {"etc/passwd": File(b"root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/sh\n")}
+    files |= {"etc/group": File(b"root:x:0:\nnobody:x:65534:\n")}
+    return [Image(upstream.arch(), files | _glibc(client), command=("/bin/sh",))]
+
+
+def _glibc(program: Path) -> dict[str, File]:
+    """The loader and libraries that a program names, from this machine, and libdl for what it opens later."""
+    listed = command.run(["ldd", program], check=False)
+    paths = set(re.findall(r"(?:=> )?(/\S+) \(0x", listed.out))
+    if not paths:
+        raise command.CommandError(f"ldd {program}", "is not linked against this machine's glibc", listed.out + listed.err)
+    libraries = {path.lstrip("/"): File(Path(path).resolve().read_bytes(), 0o755) for path in sorted(paths)}
+    folder = next(Path(path).parent for path in paths if Path(path).name.startswith("libc.so"))
+    for name in ("libdl.so.2", "libpthread.so.0", "libm.so.6", "librt.so.1"):
+        if (folder / name).exists():
+            libraries.setdefault(str(folder / name).lstrip("/"), File((folder / name).resolve().read_bytes(), 0o755))
+    return libraries
