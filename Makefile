@@ -54,9 +54,9 @@ push: ## Push the images to a registry   REGISTRY=host/path
 ##@ Testing
 .PHONY: test unit check fmt preflight bench
 test: ## Everything: check, library, unit to real kubelet
-	@$(PY) -m tests.harness.ladder
+	@$(PY) -m tests.harness.ladder $(ARGS)
 unit: ## Only what needs no cluster
-	@$(PY) -m tests.harness.ladder --without-cluster
+	@$(PY) -m tests.harness.ladder --without-cluster $(ARGS)
 check: ## Lint, format, generated files fresh, for Python, C, Go and shell
 	@$(PY) -m tests.harness.check
 fmt: ## Format Python, C and Go, and write generated files anew

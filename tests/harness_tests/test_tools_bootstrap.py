@@ -70,7 +70,11 @@ def test_as_a_script_it_prints_only_the_path(tmp_path):
     folder.mkdir(parents=True)
     (folder / cache.MARKER).write_text("")
     done = subprocess.run(
-        [sys.executable, bootstrap.__file__], cwd="/", env={"GPU_SIM_CACHE": str(tmp_path)}, capture_output=True, text=True
+        [sys.executable, bootstrap.__file__],
+        cwd="/",
+        env={"GPU_SIM_CACHE": str(tmp_path)},
+        capture_output=True,
+        text=True,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, f"{folder}/bin/python\n", "")
 

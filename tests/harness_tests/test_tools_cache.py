@@ -99,7 +99,10 @@ def test_an_entry_whose_maker_was_killed_is_made_again(tmp_path, own_cache):
 
 def test_who_waits_for_another_maker_is_told(tmp_path):
     with cache.locked("name"):
-        script = "from tests.harness import cache\nwith cache.locked('name', lambda: print('waits', flush=True)): print('in')"
+        script = """if True:
+            from tests.harness import cache
+            with cache.locked("name", lambda: print("waits", flush=True)):
+                print("in")"""
         other = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
         assert other.stdout.readline() == "waits\n"
     assert other.stdout.readline() == "in\n" and other.wait(10) == 0

@@ -70,7 +70,9 @@ def test_not_root_gets_the_whole_list_and_the_command(apt, monkeypatch):
 
 def test_another_distribution_is_told_to_use_its_own(apt, monkeypatch):
     monkeypatch.setattr(debian, "which", lambda program: None)
-    with pytest.raises(debian.MissingError, match=r"no apt-get here, .*your system's package manager \(Debian calls them one\)"):
+    with pytest.raises(
+        debian.MissingError, match=r"no apt-get here, .*your system's package manager \(Debian calls them one\)"
+    ):
         debian.install([need("runc", "one", apt[1])], lambda text: None)
 
 

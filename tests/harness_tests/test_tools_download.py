@@ -70,21 +70,23 @@ def test_a_whole_file_is_kept_and_executable(server, tmp_path):
 
 def test_a_file_that_does_not_match_its_checksum_is_refused(server, tmp_path):
     server.files["/dl.example/v1/kubelet"] = CONTENT[:-1] + b"!"
-    with pytest.raises(download.ChecksumError, match="is not the published one, got [0-9a-f]{64} instead of " + SHA256):
+    with pytest.raises(
+        download.ChecksumError, match=r"is not the published one, got [0-9a-f]{64} instead of " + SHA256
+    ):
         download.fetch(PROGRAM, download.checksum(PROGRAM), tmp_path / "kubelet")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_file_cut_off_is_not_kept(server, tmp_path):
     server.short.add("/dl.example/v1/kubelet")
-    with pytest.raises(download.UnavailableError, match="cut off after 850000 (of 1700000 )?bytes"):
+    with pytest.raises(download.UnavailableError, match=r"cut off after 850000 (of 1700000 )?bytes"):
         download.fetch(PROGRAM, SHA256, tmp_path / "kubelet")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_what_is_not_there_is_unavailable(server):
     del server.files["/dl.example/v1/kubelet.sha256"]
-    with pytest.raises(download.UnavailableError, match="kubelet.sha256: answered 404"):
+    with pytest.raises(download.UnavailableError, match=r"kubelet\.sha256: answered 404"):
         download.checksum(PROGRAM)
 
 
@@ -99,14 +101,16 @@ def test_nobody_listening_is_unavailable(monkeypatch):
 def test_a_server_that_does_not_answer_costs_little(server):
     server.silent.add("/dl.example/v1/kubelet.sha256")
     began = time.monotonic()
-    with pytest.raises(download.UnavailableError, match="timed out|no answer within"):
+    with pytest.raises(download.UnavailableError, match=r"timed out|no answer within"):
         download.checksum(PROGRAM, timeout=0.3)
     assert time.monotonic() - began < 2
 
 
 def test_a_checksum_file_without_one(server):
     server.files["/dl.example/v1/kubelet.sha256"] = b"<html>welcome to the hotel</html>"
-    with pytest.raises(download.UnavailableError, match="kubelet: its checksum file has no SHA-256 for it, got '<html>"):
+    with pytest.raises(
+        download.UnavailableError, match="kubelet: its checksum file has no SHA-256 for it, got '<html>"
+    ):
         download.checksum(PROGRAM)
 
 

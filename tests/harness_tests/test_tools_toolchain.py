@@ -59,7 +59,9 @@ def test_a_group_that_contradicts_the_table_is_refused(monkeypatch):
 def test_every_tool_line_is_a_program_and_the_other_way_round():
     for group in upstream.GROUPS.values():
         text = (group.folder / "go.mod").read_text()
-        paths = [line.split()[-1] for line in text.splitlines() if line.startswith(("tool ", "\t" + group.module + "/cmd"))]
+        paths = [
+            line.split()[-1] for line in text.splitlines() if line.startswith(("tool ", "\t" + group.module + "/cmd"))
+        ]
         names = [group.renamed.get(n, n) for n in (p.removesuffix("/v3").rsplit("/", 1)[1] for p in paths if p != "(")]
         assert sorted(names) == sorted(group.programs), group.name
 
@@ -164,7 +166,9 @@ def test_go_is_the_pinned_one_with_its_own_caches(monkeypatch):
     given = golang.environment()
     seen = json.loads(command.run([golang.go(), "env", "-json"], extra=given).out)
     assert seen["GOVERSION"] == "go" + versions.version("go")
-    assert seen["GOMODCACHE"] == str(cache.root() / "go" / "mod") and seen["GOCACHE"] == str(cache.root() / "go" / "build")
+    assert seen["GOMODCACHE"] == str(cache.root() / "go" / "mod") and seen["GOCACHE"] == str(
+        cache.root() / "go" / "build"
+    )
     assert seen["GOTOOLCHAIN"] == "local" and seen["CGO_ENABLED"] == "0"
 
 

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`make test`: the rungs from the lowest to a real kubelet; a red one ends it, since those above would prove nothing.
+
+Called by the Makefile, and through it by .ci/run. The last thing it prints is pytest's closing line. Words after the
+options go to pytest: `make test ARGS="tests/e2e -k drain"`.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.harness import check, command, debian, golang, native_dir
+from tests.harness.progress import Progress
+from tests.harness.versions import CHECKOUT
+
+SANITIZED = CHECKOUT / "build" / "native-sanitized"
+
+
+def checked(progress: Progress) -> None:
+    found = check.check(progress=progress)
+    if found:
+        raise command.CommandError("make check", f"make check found something{check.report(found)}")
+
+
+def ctest(folder: Path) -> None:
+    argv = [native_dir.tool("ctest"), "--test-dir", folder, "--output-on-failure", "--no-tests=error"]
+    command.run([*argv, "--parallel", "2"])
+
+
+def native(progress: Progress) -> None:
+    debian.install(debian.missing("compiler"), progress.say)
+    with progress.step("library, this machine's compiler"):
+        native_dir.build()
+    with progress.step("library's own tests"):
+        ctest(native_dir.FOLDER)
+    with progress.step("library with sanitizers"):
+        native_dir.build(SANITIZED, "Debug", ("-DGPU_SIM_SANITIZE=ON",))
+    with progress.step("library's own tests with sanitizers"):
+        ctest(SANITIZED)
+
+
+def go(progress: Progress) -> None:
+    for module in check.go_modules():
+        with progress.step(f"{module}'s own tests"):
+            command.run([golang.go(), "test", "./..."], cwd=CHECKOUT / module, extra=check.go_environment())
+
+
+def pytest(words: list[str]) -> int:
+    """Its output goes straight through: who waits for it sees it live."""
+    return subprocess.run([sys.executable, "-m", "pytest", *words], cwd=CHECKOUT).returncode
+
+
+def main(arguments: list[str]) -> int:
+    words = [word for word in arguments if word != "--without-cluster"]
+    if len(words) < len(arguments):
+        words += ["-m", "not cluster"]
+    progress = Progress()
+    try:
+        progress.say("gpu-sim: make check")
+        checked(progress)
+        progress.say("gpu-sim: native tests")
+        native(progress)
+        progress.say("gpu-sim: Go tests")
+        go(progress)
+    except (command.CommandError, debian.MissingError) as error:
+        print(f"gpu-sim: {error}", file=sys.stderr)
+        return 1
+    progress.say("gpu-sim: pytest")
+    return pytest(words)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
