@@ -13,8 +13,11 @@ PY = $(eval PY := $(or $(shell $(PYTHON) tests/harness/bootstrap.py),$(error the
 BIN = $(dir $(PY))
 HARNESS = $(PY) -m tests.harness
 
-# Options. They reach the recipes by the environment, so that no value is read by a shell.
-export NODES BRANCH VALUES FEATURE_GATES SCHEDULER_CONFIG DEDICATED PROVIDER NAME IMAGE REGISTRY RUNTIME
+# Options reach the recipes by the environment, where make puts what stands on its command line: no shell reads a value.
+# NAME is a variable of WSL's own: only one that is given to make counts.
+ifneq ($(origin NAME),command line)
+NAME :=
+endif
 given = $(if $($(1)),--$(2) "$$$(1)")
 CLUSTER = $(call given,PROVIDER,provider) $(call given,NAME,name)
 NEW_CLUSTER = $(CLUSTER) $(call given,NODES,nodes) $(call given,FEATURE_GATES,feature-gates) \
@@ -40,23 +43,29 @@ load: ## Put images into a cluster: your own archive with IMAGE=, else the proje
 	@$(HARNESS) load $(call given,IMAGE,image) $(call given,RUNTIME,runtime) $(call given,NAME,name)
 
 ##@ Building
-.PHONY: lib image push native
+.PHONY: lib image package push native
 lib: ## The portable library and node program, amd64 and arm64, in build/portable
 	@$(PY) -m tests.harness.native_build
 native: ## The library with this machine's compiler, in build/native
-	@$(BIN)cmake -S native -B build/native -DCMAKE_BUILD_TYPE=Release >build/native.log 2>&1 || { cat build/native.log; exit 1; }
-	@$(BIN)cmake --build build/native
+	@$(PY) -m tests.harness.native_dir
 image: ## The images as OCI archives, without Docker: build/gpu-sim-image.tar, build/gpu-sim-agent-image.tar
 	@$(PY) -m tests.harness.images build
-push: ## Push the images to a registry   REGISTRY=host/path
+push: ## Push images and chart to a registry, as OCI artifacts   REGISTRY=host/path
 	@$(PY) -m tests.harness.images push $(call given,REGISTRY,registry)
+	@$(PY) -m tests.harness.chart_package push $(call given,REGISTRY,registry)
+package: ## The chart as an archive: build/gpu-sim-<version>.tgz
+	@$(PY) -m tests.harness.chart_package
 
 ##@ Testing
-.PHONY: test unit check fmt preflight bench
-test: ## Everything: check, library, unit to real kubelet
+.PHONY: test unit e2e mutants check fmt preflight bench
+test: ## Everything: check, library, unit to real kubelet   [ARGS= for pytest]
 	@$(PY) -m tests.harness.ladder $(ARGS)
-unit: ## Only what needs no cluster
+unit: ## Only what needs no cluster   [ARGS= for pytest]
 	@$(PY) -m tests.harness.ladder --without-cluster $(ARGS)
+e2e: ## Only the tests on a real kubelet, without the rungs below   [ARGS=]
+	@$(PY) -m pytest -m cluster $(ARGS)
+mutants: ## Put known mistakes into a copy of the tree and demand that a test notices   [ARGS=--cluster]
+	@$(PY) -m tests.mutants $(ARGS)
 check: ## Lint, format, generated files fresh, for Python, C, Go and shell
 	@$(PY) -m tests.harness.check
 fmt: ## Format Python, C and Go, and write generated files anew
@@ -74,4 +83,4 @@ clean-cache: ## Remove the Python environment and the built upstream programs fr
 	@$(PYTHON) -c 'import shutil; from tests.harness import cache; shutil.rmtree(cache.root(), ignore_errors=True)'
 
 help: ## This list
-	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z0-9-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

@@ -6,14 +6,13 @@ A test says by its marker what it needs: unit, native, helm or cluster; one with
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import shutil
 from pathlib import Path
 
 import pytest
 
-from tests.harness import native_dir, needs, toolchain
+from tests.harness import native_dir, needs, plugin_image, toolchain
 
 EVIDENCE = Path("build/evidence")
 
@@ -39,11 +38,10 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
 
 def device_plugin() -> str:
     """Which of the three images the cluster tests would use, in the provider's words."""
-    if importlib.util.find_spec("tests.harness.plugin_image") is None:
-        return "no provider yet"
-    from tests.harness import plugin_image
-
-    return plugin_image.describe()
+    try:
+        return plugin_image.describe()
+    except plugin_image.PluginImageError as error:
+        return f"none, {error}"
 
 
 @pytest.hookimpl(wrapper=True)

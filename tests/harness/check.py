@@ -6,13 +6,12 @@ All of it runs; then every problem is shown once, with the command that mends it
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.harness import command, golang, native_dir, textrules, versions
+from tests.harness import cgo, command, golang, native_dir, textrules, upstream, versions
 from tests.harness.progress import Progress
 
 
@@ -67,15 +66,14 @@ def go_modules() -> list[Path]:
     return [path.parent for path in textrules.files(".mod") if "tools" not in path.parts]
 
 
-def go_environment() -> dict[str, str]:
-    """With cgo, which NVIDIA's packages need; the compiler comes with the Python packages if the machine has none."""
-    extra = golang.environment(cgo=True)
-    return extra if shutil.which("gcc") else extra | {"CC": f"{sys.executable} -m ziglang cc"}
-
-
 def go_vet() -> list[str]:
-    argv, extra = [golang.go(), "vet", "./..."], go_environment()
-    return [f"{module}: {line}" for module in go_modules() for line in _says(argv, extra, module)]
+    found = []
+    for module in go_modules():
+        folder = versions.CHECKOUT / module
+        uses_cgo = "github.com/NVIDIA/go-nvml" in (folder / "go.mod").read_text()
+        extra = cgo.environment(folder, upstream.arch()) if uses_cgo else golang.environment()
+        found += [f"{module}: {line}" for line in _says([golang.go(), "vet", "./..."], extra, module)]
+    return found
 
 
 def shellcheck() -> list[str]:

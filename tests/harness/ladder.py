@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.harness import check, command, debian, golang, native_dir
+from tests.harness import check, command, debian, go_build, native_dir
 from tests.harness.progress import Progress
 from tests.harness.versions import CHECKOUT
 
@@ -44,7 +44,7 @@ def native(progress: Progress) -> None:
 def go(progress: Progress) -> None:
     for module in check.go_modules():
         with progress.step(f"{module}'s own tests"):
-            command.run([golang.go(), "test", "./..."], cwd=CHECKOUT / module, extra=check.go_environment())
+            go_build.test(CHECKOUT / module)
 
 
 def pytest(words: list[str]) -> int:

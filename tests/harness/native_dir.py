@@ -27,3 +27,10 @@ def build(folder: Path = FOLDER, kind: str = "Release", options: tuple[str, ...]
         command.run([tool("cmake"), "-S", source, "-B", folder, f"-DCMAKE_BUILD_TYPE={kind}", *options])
         command.run([tool("cmake"), "--build", folder, "--parallel"])
     return folder
+
+
+if __name__ == "__main__":
+    try:
+        print(build().relative_to(versions.CHECKOUT))
+    except command.CommandError as error:
+        sys.exit(f"gpu-sim: {error}")

@@ -105,9 +105,9 @@ def shell_scripts() -> list[Path]:
 
 def unknown_targets() -> Iterator[str]:
     """Makefile targets that documents and workflows name but that do not exist."""
-    known = set(re.findall(r"^([a-z][a-z-]*):", _text(Path("Makefile")), re.M))
+    known = set(re.findall(r"^([a-z][a-z0-9-]*):", _text(Path("Makefile")), re.M))
     for path in files(".md", ".yml", ".yaml"):
         for number, line in enumerate(_text(path).splitlines(), 1):
-            for target in re.findall(r"(?:^\s*|`|run: |\$ |&& |- )make ([a-z][a-z-]*)", line):
+            for target in re.findall(r"(?:^\s*|`|run: |\$ |&& |- )make ([a-z][a-z0-9-]*)", line):
                 if target not in known:
                     yield f"{path}:{number}: the Makefile has no such target, got make {target}; see make help"
