@@ -12,6 +12,8 @@ struct gs_mapping {
     struct gs_inventory *inventory;
     size_t size;
     int writable;
+    uint64_t device; /* with inode: the file's identity */
+    uint64_t inode;
 };
 
 /* NULL-terminated name of the data file for a driver version: "libnvidia-gpu-sim.so.<version>". */

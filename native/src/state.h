@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the chapters of the library share: devices, the check at every entry, output helpers.
+ * What must stay true: a getter takes no lock, and everything that a handle points to stays mapped. */
+#ifndef GPU_SIM_STATE_H
+#define GPU_SIM_STATE_H
+
+#ifndef NVML_NO_UNVERSIONED_FUNC_DEFS
+#error "nvml.h would rename the unversioned functions"
+#endif
+#include <nvml.h>
+
+#include "inventory.h"
+
+#define GS_EXPORT __attribute__((visibility("default")))
+
+/* What an nvmlDevice_t points to. Clients have been seen to read through a handle, so it is real memory;
+ * its address belongs to a slot for ever. 64 bytes, for a cheap check. */
+struct gs_device {
+    const struct gs_config *config; /* this process's copy */
+    const struct gs_gpu *gpu;       /* run-time groups, in the mapped file */
+    uint32_t slot;
+    uint32_t index;   /* among the visible */
+    uint32_t visible; /* 0: this handle is not valid */
+    uint32_t reserved[9];
+};
+_Static_assert(sizeof(struct gs_device) == 64, "the handle check counts on it");
+
+/* What init made of file and environment. Two of them: the one in use is never written. */
+struct gs_snapshot {
+    struct gs_node node;
+    const struct gs_inventory *inventory;
+    uint32_t count;
+    uint32_t order[GS_SLOTS]; /* slot of each visible index */
+    struct gs_config config[GS_SLOTS];
+};
+
+extern struct gs_device gs_devices[GS_SLOTS];
+extern uint32_t gs_references;
+
+/* Of the last successful init. */
+const struct gs_snapshot *gs_snapshot(void);
+
+nvmlReturn_t gs_faulted(const struct gs_fault *faults, uint32_t function);
+
+static inline const struct gs_state *gs_state_of(const struct gs_device *device) {
+    const struct gs_gpu *gpu = __atomic_load_n(&device->gpu, __ATOMIC_ACQUIRE);
+    return &gpu->state[gs_flip(&gpu->state_flip)];
+}
+
+static inline const struct gs_allocation *gs_allocation_of(const struct gs_device *device) {
+    const struct gs_gpu *gpu = __atomic_load_n(&device->gpu, __ATOMIC_ACQUIRE);
+    return &gpu->allocation[gs_flip(&gpu->allocation_flip)];
+}
+
+static inline const struct gs_config *gs_config_of(const struct gs_device *device) {
+    return __atomic_load_n(&device->config, __ATOMIC_ACQUIRE);
+}
+
+/* At the start of each function that has no device. */
+static inline nvmlReturn_t gs_enter(uint32_t function) {
+    if (!__atomic_load_n(&gs_references, __ATOMIC_ACQUIRE)) {
+        return NVML_ERROR_UNINITIALIZED;
+    }
+    const struct gs_fault *faults = gs_snapshot()->inventory->header.faults;
+    return faults->function ? gs_faulted(faults, function) : NVML_SUCCESS;
+}
+
+/* At the start of each function for each device: initialised, a handle of ours, not lost, no fault. */
+static inline nvmlReturn_t gs_enter_device(nvmlDevice_t handle, uint32_t function,
+                                           const struct gs_device **device) {
+    uintptr_t offset = (uintptr_t)handle - (uintptr_t)gs_devices;
+    if (!__atomic_load_n(&gs_references, __ATOMIC_ACQUIRE)) {
+        return NVML_ERROR_UNINITIALIZED;
+    }
+    if (offset >= sizeof gs_devices || offset % sizeof *gs_devices) {
+        return NVML_ERROR_INVALID_ARGUMENT;
+    }
+    const struct gs_device *found = &gs_devices[offset / sizeof *gs_devices];
+    if (!__atomic_load_n(&found->visible, __ATOMIC_ACQUIRE)) {
+        return NVML_ERROR_INVALID_ARGUMENT;
+    }
+    const struct gs_state *state = gs_state_of(found);
+    if (state->lost || state->slot == GS_SLOT_REMOVED) {
+        return NVML_ERROR_GPU_IS_LOST;
+    }
+    *device = found;
+    return state->faults->function ? gs_faulted(state->faults, function) : NVML_SUCCESS;
+}
+
+/* Text into a caller's buffer: all of it with its NUL, or INSUFFICIENT_SIZE and the buffer as it was. */
+nvmlReturn_t gs_give_text(char *out, unsigned int length, const char *text);
+
+/* CLOCK_BOOTTIME in nanoseconds. */
+uint64_t gs_now_ns(void);
+/* Microseconds since 1970. */
+uint64_t gs_wall_us(void);
+
+/* Diagnostics on stderr, only with GPU_SIM_DEBUG=1. */
+void gs_debug(const char *text);
+
+#define GS_VERSIONED(pointer, wanted) \
+    do { \
+        if ((pointer)->version != (wanted)) { \
+            return NVML_ERROR_ARGUMENT_VERSION_MISMATCH; \
+        } \
+    } while (0)
+
+#endif
