@@ -44,7 +44,9 @@ def driver_functions(module: Path) -> list[str]:
     extra = golang.environment()
     command.run([golang.go(), "mod", "download"], cwd=module, extra=extra)
     listed = command.run([golang.go(), "list", "-m", "-f", "{{.Path}} {{.Dir}}", "all"], cwd=module, extra=extra).out
-    folders = [line.split()[1] for line in listed.splitlines() if line.startswith("github.com/NVIDIA/") and " /" in line]
+    folders = [
+        line.split()[1] for line in listed.splitlines() if line.startswith("github.com/NVIDIA/") and " /" in line
+    ]
     headers = [header.read_text() for folder in folders for header in Path(folder).rglob("*.h")]
     return sorted({name for text in headers for name in re.findall(r"\b((?:nvml|nvSandboxUtils)[A-Z]\w*) ?\(", text)})
 

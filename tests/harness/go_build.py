@@ -81,7 +81,10 @@ def _c(name: str, files: list[Path], libraries: list[str]) -> Path:
     def build(folder: Path) -> None:
         extra = {"ZIG_GLOBAL_CACHE_DIR": str(cache.root() / "zig")}
         flags = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-O1", "-s"]
-        command.run([cgo.zig(), "cc", "-target", cgo.TARGETS[arch], *flags, *files, "-o", folder / name, *libraries], extra=extra)
+        command.run(
+            [cgo.zig(), "cc", "-target", cgo.TARGETS[arch], *flags, *files, "-o", folder / name, *libraries],
+            extra=extra,
+        )
 
     return cache.entry("programs", _key(name, arch, files, versions.version("ziglang")), build) / name
 
