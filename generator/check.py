@@ -14,7 +14,7 @@ import jsonschema
 from jsonschema.exceptions import ValidationError
 
 from generator import chart, helm_yaml, rules
-from generator.errors import NOTHING, Problem
+from generator.errors import NOTHING, Problem, shown
 
 _KINDS = {
     "integer": "a whole number",
@@ -44,6 +44,9 @@ def check_file(file: str) -> list[Problem]:
 def problems_of(values: dict, file: str) -> list[Problem]:
     whole = laid_over(values, chart.defaults())
     errors = sorted(_validator().iter_errors(whole), key=lambda error: [str(part) for part in error.absolute_path])
+    # A value of the wrong type breaks its other rules too: one line is enough.
+    mistyped = {tuple(error.absolute_path) for error in errors if error.validator == "type"}
+    errors = [error for error in errors if error.validator == "type" or tuple(error.absolute_path) not in mistyped]
     problems = [problem for error in errors for problem in _told(error, file)]
     # The rules look at whole values: where the shape is wrong they would only repeat it, or stumble.
     if not problems:
@@ -81,7 +84,7 @@ def _told(error: ValidationError, file: str) -> Iterator[Problem]:
     path = tuple(error.absolute_path)
     value = error.instance
     wanted = error.validator_value
-    described = error.schema.get("description", "") if isinstance(error.schema, dict) else ""
+    described = _description(path)
 
     def problem(what: str, todo: str, value: object = value, path: tuple = path) -> Problem:
         return Problem(file, helm_yaml.dotted(path), what, todo, value)
@@ -97,7 +100,7 @@ def _told(error: ValidationError, file: str) -> Iterator[Problem]:
             what = "is required, and null (or an empty map above it) takes the chart's value away"
             yield problem(
                 what,
-                f"give a value{'' if default is NOTHING else f', such as the default {default!r}'}",
+                f"give a value{'' if default is NOTHING else f', such as the default {shown(default)}'}",
                 None,
                 (*path, key),
             )
@@ -112,13 +115,15 @@ def _told(error: ValidationError, file: str) -> Iterator[Problem]:
             )
         case "maxLength":
             yield problem(f"must have at most {wanted} characters, and has {len(value)}", described or "shorten it")
-        case "pattern" if error.parent is not None and error.parent.validator == "propertyNames":
+        case "pattern" if "propertyNames" in error.absolute_schema_path:
             yield problem(
                 "is no valid label key",
                 "use letters, digits, '-', '_' and '.', with an optional prefix such as example.com/",
             )
         case "pattern":
-            yield problem(f"must match {wanted}", described or _advice(error.schema, path))
+            yield problem(
+                f"must match {wanted}", described or f"see {helm_yaml.dotted(path)} in the chart's values.yaml"
+            )
         case "minItems" | "minProperties":
             yield problem(
                 f"must have at least {wanted} {'entry' if wanted == 1 else 'entries'}", described or "add one"
@@ -150,8 +155,15 @@ def _range(schema: dict) -> str:
     return f"give {low} to {high}"
 
 
-def _advice(schema: dict, path: tuple) -> str:
-    return f"see {helm_yaml.dotted(path)} in the chart's values.yaml"
+def _description(path: tuple[str | int, ...]) -> str:
+    """What the schema says about the value, or about the map or list around it."""
+    found, schema = "", chart.schema()
+    for part in path:
+        schema = schema.get("items", {}) if isinstance(part, int) else schema.get("properties", {}).get(part, {})
+        found = schema.get("description", found)
+        if "$ref" in schema:
+            schema = chart.schema()["definitions"][schema["$ref"].removeprefix("#/definitions/")]
+    return found.rstrip(".")
 
 
 def _default(path: tuple[str | int, ...]) -> object:

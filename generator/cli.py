@@ -16,8 +16,9 @@ from pathlib import Path
 from generator import chart, check, commands, profiles, render, rules
 from generator.branch import find_branch
 from generator.errors import InputError, Problem
+from generator.quoting import escape_unprintable
 from generator.slug import release_of
-from generator.values import Request, command_for, values_for
+from generator.values import COMMAND_LINE, Request, command_for, values_for
 
 WRONG_INPUT, WRONG_USAGE, OUR_BUG, INTERRUPTED = 1, 2, 3, 130
 
@@ -63,7 +64,7 @@ def main(arguments: list[str]) -> int:
 
 def _need_directory() -> None:
     try:
-        os.getcwd()
+        Path.cwd()
     except OSError:
         raise InputError(Problem("current directory", "", "does not exist any more", "go to another one")) from None
 
@@ -133,6 +134,8 @@ def _generate(arguments: list[str]) -> int:
     if options["list_profiles"]:
         print(profiles.table())
         return 0
+    if options["output"] in ("", "-"):
+        raise InputError(Problem(COMMAND_LINE, "--output", "is no file's name", "use --stdout", options["output"]))
     request = Request(**{key: options[key] for key in Request.__dataclass_fields__})
     branch = find_branch(options["branch"], os.environ)
     values = values_for(branch, request)
@@ -140,16 +143,19 @@ def _generate(arguments: list[str]) -> int:
     for warning in rules.warnings(check.laid_over(values, chart.defaults())):
         print(f"warning: {warning}", file=sys.stderr)
     slug = values["branch"]["slug"]
-    head = f"{'branch':<9} {branch.name}  (from {branch.source})\n{'release':<9} {release_of(slug)}\n"
+    head = (
+        f"{'branch':<9} {escape_unprintable(branch.name)}  (from {branch.source})\n{'release':<9} {release_of(slug)}\n"
+    )
     if options["stdout"]:
         sys.stdout.flush()
         sys.stdout.buffer.write(text.encode())
         sys.stdout.buffer.flush()
         print(head + "\n" + commands.usage(values, "-"), file=sys.stderr, end="")
         return 0
-    file = options["output"] or _own_file(slug)
+    file = _own_file(slug) if options["output"] is None else options["output"]
     changed = render.write(text, Path(file), file, options["force"])
-    print(f"{'wrote' if changed else 'unchanged':<9} {file}\n{head}\n" + commands.usage(values, file), end="")
+    done = f"{'wrote' if changed else 'unchanged':<9} {escape_unprintable(file)}\n"
+    print(done + head + "\n" + commands.usage(values, file), end="")
     return 0
 
 
@@ -178,7 +184,7 @@ def _check(arguments: list[str]) -> int:
         found = check.check_file(file)
         problems += found
         if not found:
-            print(f"{file}: ok")
+            print(escape_unprintable(f"{file}: ok"))
     if problems:
         raise InputError(*problems)
     return 0

@@ -12,7 +12,7 @@ from generator.slug import release_of
 def usage(values: dict, file: str) -> str:
     """`file` as helm's -f takes it; `-` for the standard input."""
     release = release_of(values["branch"]["slug"])
-    chart_and_values = f"{shell_word(chart.shown_chart_dir())} -f {shell_word(file)}"
+    chart_and_values = f"{shell_word(chart.shown_chart_dir())} -f {shell_word(_one_file(file))}"
     namespace = values.get("namespace", {}).get("name", chart.defaults()["namespace"]["name"])
     labels = _node_labels(values)
     selector = ",".join(f"{key}={value}" for key, value in labels.items())
@@ -38,6 +38,11 @@ def usage(values: dict, file: str) -> str:
     if _dedicated(values):
         lines += ["", *_snippet(values)]
     return "\n".join(lines) + "\n"
+
+
+def _one_file(file: str) -> str:
+    """helm's -f takes a list, written as a line of CSV."""
+    return '"' + file.replace('"', '""') + '"' if set(file) & set(',"') else file
 
 
 def _dedicated(values: dict) -> bool:

@@ -106,7 +106,8 @@ def _namespaces(values: dict) -> Iterator[Broken]:
 def _pods(values: dict) -> Iterator[Broken]:
     for section in ("podLabels", "podAnnotations"):
         for key, value in sorted((values.get(section) or {}).items()):
-            if key.startswith("gpu-sim.io/") or (section == "podLabels" and key in _SELECTOR_LABELS):
+            own = key.startswith("gpu-sim.io/") or (section == "podLabels" and key in _SELECTOR_LABELS)
+            if own and value is not None:
                 yield Broken(section, f'has "{key}", which the chart sets itself', f"remove {key}", value)
 
 

@@ -148,7 +148,7 @@ def _selector(labels: list[str], problems: list[Problem]) -> dict[str, str]:
                 )
             )
         elif selector.setdefault(key, value) != value:
-            what = f"the label {key} is asked for twice, once as {selector[key]!r}"
+            what = f'the label {key} is asked for twice, once as "{selector[key]}"'
             problems.append(Problem(COMMAND_LINE, "--node-selector", what, "keep one", label))
     return selector
 

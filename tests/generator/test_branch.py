@@ -133,7 +133,8 @@ def test_a_detached_head_is_refused(generate, repository: Path) -> None:
     ran = generate("--gpus", "3")
     assert ran.code == 1
     head = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
-    expected = f'HEAD is detached, so no branch is checked out, got "{head.stdout.strip()}"; give the branch with --branch NAME'
+    what = "HEAD is detached, so no branch is checked out"
+    expected = f'{what}, got "{head.stdout.strip()}"; give the branch with --branch NAME'
     assert ran.err == f"current directory:git: {expected}\n"
     assert sorted(path.name for path in repository.iterdir()) == [".git"]
 
