@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import shlex
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from typing import Any
 import pyhelm3
 import yaml
 from pyhelm3.command import Command
+
+logging.getLogger("pyhelm3").setLevel(logging.CRITICAL)  # what it logs is in our errors
 
 STUCK_NEW = ("pending-install", "uninstalling")
 STUCK_CHANGE = ("pending-upgrade", "pending-rollback")

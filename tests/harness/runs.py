@@ -112,7 +112,8 @@ class Run:
 
     @property
     def running(self) -> bool:
-        return self.state.get("status") == RUNNING and self.state.get("boot") == boot_id()
+        survives = self.state.get("provider") in ("kind", "current")  # a reboot ends processes, not other clusters
+        return self.state.get("status") == RUNNING and (survives or self.state.get("boot") == boot_id())
 
     @property
     def abandoned(self) -> bool:

@@ -39,9 +39,11 @@ def destroy(run: Run) -> None:
 
 
 def reap(say=None) -> list[str]:
-    """Clean every run that was abandoned; returns their names."""
+    """Clean every embedded run that was abandoned; returns their names."""
     done = []
     for run in runs.abandoned():
+        if run.state.get("provider", "embedded") != "embedded":
+            continue
         if say and run.state:
             say(f"gpu-sim: cleaning up run {run.name}, which was left unfinished")
         destroy(run)

@@ -43,14 +43,17 @@ class ControlPlane:
     def __init__(self, run: Run, programs: dict[str, Path]):
         self.run, self.programs = run, programs
         self.machine = Machine(run, NAME)
-        self.net: network.Net | None = None
+
+    @property
+    def net(self) -> network.Net:
+        return network.Net(self.run.state["slot"])
 
     def create(self) -> network.Net:
         """The machine and the network; nothing runs in it yet."""
         self.machine.create("", {name: self.programs[name] for name in PROGRAMS})
-        self.net = network.connect_host(self.machine.pid)
-        self.run.save(slot=self.net.slot)
-        return self.net
+        net = network.connect_host(self.machine.pid)
+        self.run.save(slot=net.slot)
+        return net
 
     def write_files(self, net: network.Net, authority: Authority) -> None:
         etc = self.machine.folder / "etc"
@@ -155,12 +158,11 @@ class ControlPlane:
         return context
 
     def _get(self, path: str, context: ssl.SSLContext | None = None) -> str:
-        net = network.Net(self.run.state["slot"])
         opener = urllib.request.build_opener(
             urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=context or self._context())
         )
         try:
-            with opener.open(net.server + path, timeout=5) as answer:
+            with opener.open(self.net.server + path, timeout=5) as answer:
                 return answer.read().decode()
         except urllib.error.HTTPError as error:
             return error.read().decode()

@@ -8,7 +8,8 @@ that must be kept is: record, then make; API server, then kubelets.
 from __future__ import annotations
 
 import contextlib
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 from tests.harness import runs, toolchain, versions
@@ -24,6 +25,7 @@ from tests.harness.wait import wait_until
 GROUPS = ("kubernetes", "containerd", "etcd", "helm")
 LABELS = {"gpu-sim": "true"}
 MOST_NODES = 100
+Images = Sequence[Path] | Future  # archives, or the promise of them
 
 
 def sandbox_image() -> str:
@@ -37,12 +39,13 @@ class EmbeddedCluster(Cluster):
         super().__init__(run.name, run.kubeconfig, programs)
         self.run, self.progress = run, progress
         self.control_plane = ControlPlane(run, programs)
+        self.loaded: list[Path] = []
         self._nodes: dict[str, Node] = {}
         for name, index in run.state.get("nodes", {}).items():
             self._nodes[name] = Node(run, name, index)
 
     # ---- start ----
-    def start(self, nodes: int, images: list[Path]) -> None:
+    def start(self, nodes: int, images: Images) -> None:
         names = [f"n{i + 1}" for i in range(nodes)]
         self.run.save(nodes={name: index for index, name in enumerate(names)}, machines={})
         self._nodes = {name: Node(self.run, name, index) for index, name in enumerate(names)}
@@ -64,14 +67,15 @@ class EmbeddedCluster(Cluster):
                 self.wait_nodes_ready(60)
         self.run.save(status=runs.RUNNING)
 
-    def _prepare(self, node: Node, authority: Authority, images: list[Path]) -> None:
+    def _prepare(self, node: Node, authority: Authority, images: Images) -> None:
         """One node up to its kubelet, which starts once there is an API to register with."""
         net = self.control_plane.net
         node.connect(net, self.control_plane.machine.pid)
         proxy = (self.control_plane.machine.folder / "etc/proxy.conf").read_text()
         node.write_files(net, authority, proxy, sandbox_image())
         node.start_containerd()
-        for archive in images:
+        self.loaded = images.result() if isinstance(images, Future) else list(images)
+        for archive in self.loaded:
             node.load_image(archive)
         self.control_plane.wait_ready()
         node.start_kubelet()
@@ -102,7 +106,7 @@ class EmbeddedCluster(Cluster):
         with ThreadPoolExecutor(max_workers=len(self._nodes)) as pool:
             list(pool.map(lambda node: node.load_image(archive), self._nodes.values()))
 
-    def add_node(self, images: list[Path], name: str | None = None) -> Node:
+    def add_node(self, images: Images, name: str | None = None) -> Node:
         """A further node, ready for pods."""
         used = set(self.run.state["nodes"].values())
         index = next(i for i in range(MOST_NODES) if i not in used)
@@ -139,6 +143,15 @@ class EmbeddedCluster(Cluster):
             found += [f"{s} on {machine.name}" for s in machine.record["services"] if not machine.service_alive(s)]
         return found
 
+    def heal(self) -> None:
+        """Start what should run and does not; the machines must be there."""
+        self.control_plane.start()
+        self.control_plane.wait_ready()
+        self.control_plane.start_controllers()
+        for node in self._nodes.values():
+            node.start()
+        self.wait_nodes_ready(60)
+
     def stop(self) -> None:
         if not self.run.locked:
             self.run.lock()
@@ -149,7 +162,7 @@ def start(
     name: str,
     nodes: int = 1,
     *,
-    images: list[Path] | tuple[Path, ...] = (),
+    images: Images = (),
     labels: dict[str, str] | None = None,
     taints: list[dict] | None = None,
     feature_gates: dict[str, bool] | None = None,
@@ -183,7 +196,7 @@ def start(
     )
     cluster = EmbeddedCluster(run, programs, progress)
     try:
-        cluster.start(nodes, list(images))
+        cluster.start(nodes, images)
     except BaseException:
         with contextlib.suppress(Exception):
             cluster.save_logs()

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Is a release usable? Its DaemonSet rolled out, and on every node it is meant for, as many GPUs as its values say.
+
+Called by up and report, and by tests. `helm --wait` is content with a DaemonSet that wants no node at all; this is not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tests.harness.kube import GPU, Kube
+from tests.harness.wait import WaitTimeout, wait_until
+
+LABEL_COMMAND = "kubectl label node <node> gpu-sim=true"
+
+
+class RolloutError(Exception):
+    """The release cannot become usable, or did not in time; the message holds what its pods say."""
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What a release's values promise."""
+
+    release: str
+    count: int | None  # GPUs on each node; None where no device plugin runs
+    enabled: bool = True
+
+    @classmethod
+    def of(cls, release: str, values: dict) -> Goal:
+        plugin = values.get("devicePlugin", {}).get("enabled", True)
+        return cls(release, values["gpuSim"]["deviceCount"] if plugin else None, values["gpuSim"]["enabled"])
+
+
+def daemonset(kube: Kube, release: str) -> dict | None:
+    selector = f"app.kubernetes.io/instance={release},app.kubernetes.io/name=gpu-sim"
+    found = kube.list("apps/v1", "DaemonSet", labelSelector=selector)
+    return found[0] if found else None
+
+
+def intended_nodes(kube: Kube, item: dict) -> list[str]:
+    """Nodes that carry every label that the DaemonSet selects, whether its pods are there or not."""
+    wanted = item["spec"]["template"]["spec"].get("nodeSelector", {})
+    return sorted(
+        node["metadata"]["name"]
+        for node in kube.nodes()
+        if wanted.items() <= node["metadata"].get("labels", {}).items()
+    )
+
+
+def rolled_out(item: dict) -> bool:
+    status, wanted = item.get("status", {}), item.get("status", {}).get("desiredNumberScheduled", 0)
+    current = status.get("observedGeneration") == item["metadata"]["generation"]
+    return current and 0 < wanted == status.get("updatedNumberScheduled") == status.get("numberReady")
+
+
+def explain(kube: Kube, release: str) -> list[str]:
+    """What keeps a release's pods from being ready, a line for each."""
+    lines = []
+    for pod in kube.pods(None, f"app.kubernetes.io/instance={release}"):
+        meta, status = pod["metadata"], pod["status"]
+        name = f"{meta['namespace']}/{meta['name']} on {pod['spec'].get('nodeName', 'no node')}"
+        for condition in status.get("conditions", []):
+            if condition["type"] == "PodScheduled" and condition["status"] == "False":
+                lines.append(f"{name}: {condition.get('message', condition.get('reason'))}")
+        for container in [*status.get("initContainerStatuses", []), *status.get("containerStatuses", [])]:
+            for state in (container["state"], container.get("lastState", {})):
+                bad = state.get("terminated") or state.get("waiting")
+                if bad and bad.get("exitCode", 1) and bad.get("reason") != "PodInitializing":
+                    said = (bad.get("message") or "").strip()
+                    lines.append(f"{name}: {container['name']}: {bad.get('reason')} {said}".rstrip())
+        if not lines:
+            lines += [f"{name}: {event['reason']}: {event['message']}" for event in warnings(kube, meta)]
+    return list(dict.fromkeys(lines))
+
+
+def warnings(kube: Kube, meta: dict) -> list[dict]:
+    return [e for e in kube.events(meta["namespace"], meta["name"]) if e.get("type") == "Warning"][-3:]
+
+
+def wait_usable(kube: Kube, goal: Goal, deadline_s: float = 120, reads: int = 2) -> dict[str, int]:
+    """GPUs by node once every intended node has them. No intended node is an error, not a success."""
+    item = daemonset(kube, goal.release)
+    if item is None:
+        raise RolloutError(
+            f"release {goal.release}: has no DaemonSet, got none; look at: helm get manifest {goal.release}"
+        )
+    nodes = intended_nodes(kube, item)
+    if not nodes:
+        wanted = ",".join(f"{k}={v}" for k, v in item["spec"]["template"]["spec"].get("nodeSelector", {}).items())
+        raise RolloutError(f"release {goal.release}: no node has the label {wanted}, got 0 nodes; {LABEL_COMMAND}")
+
+    def counts() -> dict[str, tuple]:
+        return {node: kube.gpus(node) for node in nodes}
+
+    def usable() -> bool:
+        good = rolled_out(daemonset(kube, goal.release))
+        return good and (goal.count is None or set(counts().values()) == {(goal.count, goal.count)})
+
+    what = (
+        f"{GPU}: {goal.count} on {', '.join(nodes)}"
+        if goal.count
+        else f"the pods of {goal.release} on {', '.join(nodes)}"
+    )
+    try:
+        wait_until(what, usable, deadline_s, reads=reads, seen=lambda: counts())
+    except WaitTimeout as error:
+        lines = explain(kube, goal.release) + plugin_log(kube, goal.release)
+        raise RolloutError("\n".join([str(error), *(f"  | {line}" for line in lines)])) from None
+    return {node: count[1] or 0 for node, count in counts().items()}
+
+
+def plugin_log(kube: Kube, release: str, lines: int = 15) -> list[str]:
+    found = []
+    for pod in kube.pods(None, f"app.kubernetes.io/instance={release},app.kubernetes.io/component=node"):
+        meta = pod["metadata"]
+        try:
+            text = kube.pod_log(meta["namespace"], meta["name"], "device-plugin")
+        except Exception as error:  # there may be no such container, or none yet
+            text = str(error)
+        found += [f"{meta['name']} device-plugin: {line}" for line in text.splitlines()[-lines:]]
+    return found
