@@ -2,7 +2,6 @@
  * The program under the name nvidia-cdi-hook: what the device plugin's CDI specification has the runtime call while it
  * makes a container, after the mounts and before the root is changed. Stands in for a hook that is 7 MB, needs glibc on
  * the host and fails containers. Always exits 0: a GPU that cannot be used is better than a pod that cannot start. */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

@@ -2,7 +2,6 @@
  * `gpu-sim clean-node`: gives the node back. Run by the node's agent when its release is going, and by people with --force
  * on a node whose agent could not. Removes what the installer and the device plugin put there and nothing of a second
  * owner; pods that still use the files keep them. */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

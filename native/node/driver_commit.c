@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Puts the staged driver folder in place, one name after another, and removes what it replaces; see driver_root.h. */
-#define _GNU_SOURCE
 #include "driver_root.h"
 
 #include <ctype.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Stages the driver folder: all that needs space or may not work on this host, before anything is changed; see
  * driver_root.h. */
-#define _GNU_SOURCE
 #include "driver_root.h"
 
 #include <errno.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Looks for other providers of GPUs, see foreign.h. */
-#define _GNU_SOURCE
 #include "foreign.h"
 
 #include <dirent.h>

@@ -2,7 +2,6 @@
  * Resolves paths one component at a time with O_NOFOLLOW, links by their text, and ".." by going back to a directory that
  * is already open: whatever somebody renames meanwhile, no step leaves the root. openat2 would do the same in one call,
  * but kernels before 5.6 and many seccomp profiles do not have it, and two ways are one too many to trust. */
-#define _GNU_SOURCE
 #include "inroot.h"
 
 #include <errno.h>

@@ -2,7 +2,6 @@
  * `gpu-sim install`: the init container of the node's pod. Checks all input, claims the node, stages what needs space,
  * then changes one thing after another, each at once: killed anywhere, the next run finishes, and whoever uses the old
  * state keeps it. Run again with the same input it changes nothing. */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

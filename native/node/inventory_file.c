@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Writes the inventory, see inventory_file.h. */
-#define _GNU_SOURCE
 #include "inventory_file.h"
 
 #include <dirent.h>

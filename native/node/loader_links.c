@@ -2,7 +2,6 @@
  * What the hook update-ldcache does here. Links in a directory that the image's loader searches anyway, instead of a new
  * ld.so.cache: a cache must be merged with the image's own, has two formats and byte orders, needs the image's ldconfig
  * to be right, and means nothing to musl; a link works in all of them and stays visible to a later ldconfig. */
-#define _GNU_SOURCE
 #include "loader_links.h"
 
 #include <dirent.h>

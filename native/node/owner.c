@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Claims a node, see owner.h. */
-#define _GNU_SOURCE
 #include "owner.h"
 
 #include <errno.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Files under the node's root, see place.h. */
-#define _GNU_SOURCE
 #include "place.h"
 
 #include <dirent.h>

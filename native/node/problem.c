@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Collects problems, see problem.h. */
-#define _GNU_SOURCE
 #include "problem.h"
 
 #include <errno.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * `gpu-sim ready`: the node's readiness probe. Ready means usable: the kubelet has every GPU of the inventory, which it
  * shows in the checkpoint that it writes whenever a device plugin reports. */
-#define _GNU_SOURCE
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>

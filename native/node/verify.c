@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
  * `gpu-sim verify`: run inside a pod that asked for GPUs (helm test does), tells whether it got what the values say. */
-#define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Finds the inventory and this process's GPUs, see visible.h. */
-#define _GNU_SOURCE
 #include "visible.h"
 
 #include <stdio.h>
