@@ -6,7 +6,13 @@ Called through it by cli and tests.
 
 from __future__ import annotations
 
+import json
+
+from tests.harness import command, go_build
 from tests.harness.wait import wait_until
+
+
+POD_RESOURCES = "/var/lib/kubelet/pod-resources/kubelet.sock"
 
 
 class Pods:
@@ -58,6 +64,14 @@ class Pods:
     def events(self, namespace: str, name: str) -> list[dict]:
         found = self.list("v1", "Event", namespace, fieldSelector=f"involvedObject.name={name}")
         return sorted(found, key=lambda event: event["metadata"]["creationTimestamp"])
+
+    def pod_resources(self, node) -> dict[tuple[str, str], list[str]]:
+        """What the kubelet of a node has given to whom: (namespace, pod) → device ids. `node`: a provider's node."""
+        socket = node.host_path(POD_RESOURCES)
+        found: dict[tuple[str, str], list[str]] = {}
+        for grant in json.loads(command.run([go_build.podresources(), f"-socket={socket}"]).out):
+            found.setdefault((grant["namespace"], grant["pod"]), []).extend(grant["ids"])
+        return found
 
     def evict(self, namespace: str, name: str) -> None:
         """What `kubectl drain` asks for each pod; a disruption budget may refuse it."""

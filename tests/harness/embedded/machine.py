@@ -81,7 +81,7 @@ class Machine:
                 holder.stdin.close()
             holder.stdout.close()
         pairs = [f"{name}={path}" for name, path in programs.items()]
-        enter = ["nsenter", "-t", self.pid, "-m", "--", "sh", FILES]
+        enter = ["nsenter", "-t", self.pid, "-m", "-p", "--", "sh", FILES]
         command.run([*enter, self.folder / "fs", self.folder / "etc", cni, *pairs])
 
     def destroy(self) -> None:
