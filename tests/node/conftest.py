@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The built program and library, and an empty root, for every test of this folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.node.node_root import NodeRoot
+
+
+@pytest.fixture
+def node(native: Path, tmp_path: Path) -> NodeRoot:
+    return NodeRoot(native / "gpu-sim", (native / "libnvidia-ml.so.1").resolve(), tmp_path / "gpu-sim")

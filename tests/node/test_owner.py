@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whose node it is: who is refused, told what, and what may be taken over."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.node.node_root import NodeRoot, shown
+
+pytestmark = pytest.mark.native
+
+
+@contextlib.contextmanager
+def agent_of(node: NodeRoot) -> Iterator[None]:
+    """Holds the lock as the living agent of the release that the file names."""
+    with (node.path / "owner").open() as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+@contextlib.contextmanager
+def plugin_at(path: Path) -> Iterator[None]:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
+        listener.listen()
+        yield
+
+
+def test_a_second_release_is_refused_in_words_and_touches_nothing(node: NodeRoot) -> None:
+    node.install(4, release="first")
+    since = (node.path / "owner").read_text().splitlines()[3].removeprefix("time=")
+    message = node.path.parent / "termination-log"
+    message.write_text("")
+    with agent_of(node):
+        before = node.tree()
+        done = node.install(2, release="second", namespace="team-b", node="worker-7", code=1)
+        assert node.tree() == before
+    expected = (
+        f"gpu-sim: node worker-7 is owned by release first in namespace team-a since {since}; "
+        "uninstall it first (helm uninstall first -n team-a) or label another node\n"
+    )
+    assert expected in done.stderr
+    assert message.read_text() == expected
+
+
+def test_the_same_release_name_in_another_namespace_is_another_owner(node: NodeRoot) -> None:
+    node.install(4)
+    with agent_of(node):
+        shown(node.install(4, namespace="team-b", code=1), ["owned by release r1 in namespace team-a"])
+
+
+def test_the_wait_is_as_long_as_asked_and_says_why(node: NodeRoot) -> None:
+    node.install(1, release="first")
+    with agent_of(node):
+        start = time.monotonic()
+        done = node.install(1, release="second", wait=2, code=1)
+        assert 2 <= time.monotonic() - start < 4
+    shown(done, ["waiting up to 2 s"])
+
+
+def test_an_owner_that_leaves_while_we_wait_makes_room(node: NodeRoot) -> None:
+    node.install(4, release="first")
+    (node.path / "other").touch()  # in a pod the root is a mount, which stays
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(agent_of(node))
+        program = subprocess.Popen(node.words(2, release="second", wait=30), stderr=subprocess.PIPE, text=True)
+        assert "waiting" in program.stderr.readline() + program.stderr.readline()
+        node.run("clean-node", "--root", node.path, "--release", "first", "--namespace", "team-a")
+    assert program.wait(timeout=20) == 0, program.stderr.read()
+    program.stderr.close()
+    assert len(node.uuids()) == 2
+    assert "release=second" in (node.path / "owner").read_text()
+
+
+def test_a_dead_owner_is_taken_over_after_some_seconds(node: NodeRoot) -> None:
+    node.install(4, release="first")
+    old = node.uuids()
+    start = time.monotonic()
+    done = node.install(3, release="second")
+    assert 4.5 < time.monotonic() - start < 15
+    shown(done, ["taken over from release first in namespace team-a"])
+    assert len(node.uuids()) == 3
+    assert not set(node.uuids()) & set(old)
+
+
+def test_an_owner_that_comes_back_meanwhile_keeps_the_node(node: NodeRoot) -> None:
+    node.install(4, release="first")
+    before = node.tree()
+    program = subprocess.Popen(node.words(2, release="second"), stderr=subprocess.PIPE, text=True)
+    time.sleep(1)
+    with agent_of(node):
+        _, said = program.communicate(timeout=20)
+    assert program.returncode == 1
+    assert "owned by release first" in said
+    assert node.tree() == before
+
+
+def test_the_owner_itself_comes_again_at_once_and_keeps_its_time(node: NodeRoot) -> None:
+    node.install(4)
+    text = (node.path / "owner").read_text().replace("time=2", "time=1")
+    (node.path / "owner").write_text(text)
+    start = time.monotonic()
+    node.install(5, pod="r1-later")
+    assert time.monotonic() - start < 3
+    assert (node.path / "owner").read_text() == text.replace("pod=r1-x", "pod=r1-later")
+
+
+def test_our_own_stopping_pod_is_waited_for(node: NodeRoot) -> None:
+    node.install(4)
+    with agent_of(node):
+        shown(node.install(4, pod="r1-y", code=1), ["pod r1-x of this release is still stopping"])
+
+
+@pytest.mark.parametrize("name", ["nvidia-gpu.sock", "nvidia-mig-1g.5gb.sock", "nvidiaGPU-1712.sock", "nvidia.sock"])
+def test_another_device_plugin_is_refused(node: NodeRoot, name: str) -> None:
+    plugins = node.path.parent / "plugins"
+    with plugin_at(plugins / name):
+        done = node.install(2, plugin_dir=plugins, node="worker-7", code=1)
+        assert not (node.path / "owner").exists()
+        assert not (node.path / "driver").exists()
+        node.install(2, plugin_dir=plugins, allow_foreign=True)
+    shown(done, [f"node worker-7: another NVIDIA device plugin answers at {plugins / name}", "allowForeign=true"])
+
+
+def test_dead_and_other_sockets_and_our_own_plugin_are_no_hindrance(node: NodeRoot) -> None:
+    plugins = node.path.parent / "plugins"
+    with plugin_at(plugins / "nvidia-gpu.sock"):
+        pass
+    with plugin_at(plugins / "kubelet.sock"), plugin_at(plugins / "amd-gpu.sock"):
+        node.install(2, plugin_dir=plugins)
+    (plugins / "nvidia-gpu.sock").unlink()
+    with plugin_at(plugins / "nvidia-gpu.sock"):
+        node.install(4, plugin_dir=plugins)
+
+
+def test_a_real_driver_is_refused(node: NodeRoot) -> None:
+    proc = node.path.parent / "proc"
+    (proc / "driver/nvidia").mkdir(parents=True)
+    (proc / "driver/nvidia/version").write_text("NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15\nGCC\n")
+    done = node.install(2, proc=proc, code=1, wait=30)
+    shown(done, ["has a real NVIDIA driver (NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15)", "allowForeign"])
+    assert list(node.path.iterdir()) == []
+    node.install(2, proc=proc, allow_foreign=True)
+
+
+def test_many_installs_at_once_end_as_one(node: NodeRoot) -> None:
+    programs = [
+        subprocess.Popen(node.words(4, wait=30), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        for _ in range(12)
+    ]
+    said = [program.communicate(timeout=60)[1] for program in programs]
+    assert [program.returncode for program in programs] == [0] * 12, said
+    assert len(node.uuids()) == 4
+    assert not list(node.path.rglob(".*")), "staged files are left"
+
+
+def test_two_releases_at_once_never_mix(node: NodeRoot) -> None:
+    counts = {"first": 3, "second": 5}
+    done: dict[str, int] = {}
+
+    def install(release: str) -> None:
+        words = node.words(counts[release], release=release)
+        done[release] = subprocess.run(words, capture_output=True, timeout=60).returncode
+
+    threads = [threading.Thread(target=install, args=(release,)) for release in counts]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    owner = (node.path / "owner").read_text().splitlines()[0].removeprefix("release=")
+    assert done[owner] == 0
+    assert len(node.uuids()) == counts[owner]
