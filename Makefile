@@ -13,34 +13,30 @@ PY = $(eval PY := $(or $(shell $(PYTHON) tests/harness/bootstrap.py),$(error the
 BIN = $(dir $(PY))
 HARNESS = $(PY) -m tests.harness
 
-# Options reach the recipes by the environment, where make puts what stands on its command line: no shell reads a value.
+# Options reach the commands by the environment, where make puts what stands on its command line: no shell reads a value.
 # NAME is a variable of WSL's own: only one that is given to make counts.
 ifneq ($(origin NAME),command line)
 NAME :=
 endif
-given = $(if $($(1)),--$(2) "$$$(1)")
-CLUSTER = $(call given,PROVIDER,provider) $(call given,NAME,name)
-NEW_CLUSTER = $(CLUSTER) $(call given,NODES,nodes) $(call given,FEATURE_GATES,feature-gates) \
-  $(call given,SCHEDULER_CONFIG,scheduler-config)
 
 ##@ A cluster with simulated GPUs
 .PHONY: up cluster down status env kubeconfig images load
 up: ## Start a cluster, install the chart, run a pod on a GPU   [NODES= BRANCH= VALUES= DEDICATED=1 FEATURE_GATES= SCHEDULER_CONFIG= PROVIDER= NAME=]
-	@$(HARNESS) up $(NEW_CLUSTER) $(call given,BRANCH,branch) $(call given,VALUES,values) $(if $(DEDICATED),--dedicated)
+	@$(HARNESS) up
 cluster: ## The same without the chart: labelled nodes, no release   [NODES= FEATURE_GATES= SCHEDULER_CONFIG= PROVIDER= NAME=]
-	@$(HARNESS) cluster $(NEW_CLUSTER)
+	@$(HARNESS) cluster
 down: ## Stop it and remove everything it left on this machine   [NAME=]
-	@$(HARNESS) down $(call given,NAME,name)
+	@$(HARNESS) down
 status: ## Nodes, GPUs, pods, and which device plugin image is used   [NAME=]
-	@$(HARNESS) status $(call given,NAME,name)
+	@$(HARNESS) status
 env: ## Variables for your shell, PATH with kubectl and helm: eval "$(make env)"   [NAME=]
-	@$(HARNESS) env $(call given,NAME,name)
+	@$(HARNESS) env
 kubeconfig: ## The path of its kubeconfig, nothing else   [NAME=]
-	@$(HARNESS) kubeconfig $(call given,NAME,name)
+	@$(HARNESS) kubeconfig
 images: ## Every image that is used, one a line
 	@$(HARNESS) images
 load: ## Put images into a cluster: your own archive with IMAGE=, else the project's   [IMAGE=file RUNTIME=kind|k3s|minikube|containerd NAME=]
-	@$(HARNESS) load $(call given,IMAGE,image) $(call given,RUNTIME,runtime) $(call given,NAME,name)
+	@$(HARNESS) load
 
 ##@ Building
 .PHONY: lib image package push native
@@ -51,8 +47,8 @@ native: ## The library with this machine's compiler, in build/native
 image: ## The images as OCI archives, without Docker: build/gpu-sim-image.tar, build/gpu-sim-agent-image.tar
 	@$(PY) -m tests.harness.images build
 push: ## Push images and chart to a registry, as OCI artifacts   REGISTRY=host/path
-	@$(PY) -m tests.harness.images push $(call given,REGISTRY,registry)
-	@$(PY) -m tests.harness.chart_package push $(call given,REGISTRY,registry)
+	@$(PY) -m tests.harness.images push --registry "$${REGISTRY:?name one: make push REGISTRY=host/path}"
+	@$(PY) -m tests.harness.chart_package push --registry "$${REGISTRY:?name one: make push REGISTRY=host/path}"
 package: ## The chart as an archive: build/gpu-sim-<version>.tgz
 	@$(PY) -m tests.harness.chart_package
 

@@ -24,7 +24,10 @@ def build(folder: Path = FOLDER, kind: str = "Release", options: tuple[str, ...]
     source = versions.CHECKOUT / "native"
     with cache.locked(f"native-{cache.digest(str(folder))}"):
         folder.mkdir(parents=True, exist_ok=True)
-        command.run([tool("cmake"), "-S", source, "-B", folder, f"-DCMAKE_BUILD_TYPE={kind}", *options])
+        # This Python, with the package that brings nvml.h: the one that cmake finds first may not have it. The header is
+        # looked up anew, since the folder may be older than the Python environment.
+        python = (f"-DPython3_EXECUTABLE={sys.executable}", "-DNVML_HEADER=")
+        command.run([tool("cmake"), "-S", source, "-B", folder, f"-DCMAKE_BUILD_TYPE={kind}", *python, *options])
         command.run([tool("cmake"), "--build", folder, "--parallel"])
     return folder
 
