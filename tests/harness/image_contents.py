@@ -5,14 +5,13 @@ from __future__ import annotations
 
 import re
 import shutil
-import sys
 from pathlib import Path
 
 from tests.harness import cache, command, upstream, versions
 from tests.harness.oci import Directory, File, Image, Link
 
-ARCHITECTURES = ("amd64", "arm64")
 ZIG_TARGETS = {"amd64": "x86_64-linux-musl", "arm64": "aarch64-linux-musl"}
+ARCHITECTURES = tuple(ZIG_TARGETS)
 LABELS = {
     "org.opencontainers.image.version": versions.version("gpu-sim"),
     "org.opencontainers.image.licenses": "Apache-2.0",
@@ -36,8 +35,8 @@ def gpu_sim() -> list[Image]:
         Image(
             arch,
             {
-                "gpu-sim": _program(portable / arch / "gpu-sim"),
-                "usr/lib/gpu-sim/libnvidia-ml.so": _program(portable / arch / "libnvidia-ml.so"),
+                "gpu-sim": _program(portable[arch] / "gpu-sim"),
+                "usr/lib/gpu-sim/libnvidia-ml.so": _program(portable[arch] / "libnvidia-ml.so"),
             },
             entrypoint=("/gpu-sim",),
             labels=_labels("gpu-sim"),
@@ -54,7 +53,7 @@ def agent() -> list[Image]:
     return [
         Image(
             arch,
-            {"gpu-sim": _program(portable / arch / "gpu-sim"), "gpu-sim-agent": _program(go_build.agent(arch))},
+            {"gpu-sim": _program(portable[arch] / "gpu-sim"), "gpu-sim-agent": _program(go_build.agent(arch))},
             entrypoint=("/gpu-sim-agent",),
             labels=_labels("gpu-sim-agent"),
         )
@@ -64,14 +63,17 @@ def agent() -> list[Image]:
 
 def pause() -> list[Image]:
     """The embedded cluster's sandbox image, whose program is ours since registries may be out of reach."""
+    from tests.harness import native_build
+
     source = Path(__file__).with_name("pause.c")
+    kept = {name: str(cache.root() / "zig") for name in ("ZIG_GLOBAL_CACHE_DIR", "ZIG_LOCAL_CACHE_DIR")}
     images = []
     for arch in ARCHITECTURES:
         key = f"pause-{arch}-{cache.digest(source.read_bytes(), versions.version('ziglang'))}"
 
         def build(folder: Path, arch: str = arch) -> None:
-            compiler = [sys.executable, "-m", "ziglang", "cc", "-target", ZIG_TARGETS[arch]]
-            command.run([*compiler, "-static", "-Os", "-s", source, "-o", folder / "pause"])
+            compiler = [native_build.zig(), "cc", "-target", ZIG_TARGETS[arch]]
+            command.run([*compiler, "-static", "-Os", "-s", source, "-o", folder / "pause"], extra=kept)
 
         folder = cache.entry("images", key, build)
         images.append(Image(arch, {"pause": _program(folder / "pause")}, entrypoint=("/pause",)))

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.harness import cache, command, image_contents, image_load, image_push, oci, versions
+from tests.harness import cache, command, image_contents, image_load, image_push, native_build, oci, versions
 
 BUILD = versions.CHECKOUT / "build"
 PROJECT = versions.version("gpu-sim")
@@ -92,7 +92,7 @@ def main(words: list[str]) -> int:
             image_load.load(archives, arguments.runtime, arguments.name)
         else:
             image_push.push({reference(name): archive(name) for name in RELEASED}, arguments.registry)
-    except (command.CommandError, image_load.LoadError, ValueError) as error:
+    except (command.CommandError, image_load.LoadError, native_build.PortableError, ValueError) as error:
         print(f"gpu-sim: {error}", file=sys.stderr)
         return 1
     return 0
