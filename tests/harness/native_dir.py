@@ -24,7 +24,7 @@ def build(folder: Path = FOLDER, kind: str = "Release", options: tuple[str, ...]
     source = versions.CHECKOUT / "native"
     with cache.locked(f"native-{cache.digest(str(folder))}"):
         folder.mkdir(parents=True, exist_ok=True)
-        # This Python, with the package that brings nvml.h: the one that cmake finds first may not have it. The header is
+        # This Python, which has the package with nvml.h: the first one that cmake finds may not. The header is
         # looked up anew, since the folder may be older than the Python environment.
         python = (f"-DPython3_EXECUTABLE={sys.executable}", "-DNVML_HEADER=")
         command.run([tool("cmake"), "-S", source, "-B", folder, f"-DCMAKE_BUILD_TYPE={kind}", *python, *options])

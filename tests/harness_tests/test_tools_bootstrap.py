@@ -41,8 +41,8 @@ def test_it_is_made_once_from_the_pins(made, capsys):
     assert err.count("preparing Python packages") == 1
     assert made()[0] == [sys.executable, "-m", "venv", str(path.parents[1])]
     assert len(made()) == 2 and made()[1][0] == str(path) and made()[1][2] == "pip"
-    pins = (path.parents[1] / "requirements.txt").read_text().splitlines()
-    assert pins == versions.packages() and all("==" in pin for pin in pins)
+    asked = (path.parents[1] / "requirements.txt").read_text().splitlines()
+    assert asked == versions.packages() and all("==" in pin for pin in asked)
 
 
 def test_an_interrupted_installation_is_not_used(made, capsys):
@@ -57,8 +57,8 @@ def test_an_interrupted_installation_is_not_used(made, capsys):
 
 def test_the_key_follows_the_pins_but_not_their_order(monkeypatch):
     keys = []
-    for pins in (["a==1", "b==2"], ["b==2", "a==1"], ["a==1", "b==3"]):
-        monkeypatch.setattr(versions, "packages", lambda pins=pins: pins)
+    for wanted in (["a==1", "b==2"], ["b==2", "a==1"], ["a==1", "b==3"]):
+        monkeypatch.setattr(versions, "packages", lambda wanted=wanted: wanted)
         keys.append(bootstrap.key())
     assert keys[0] == keys[1] != keys[2]
 

@@ -143,6 +143,17 @@ def test_a_release_that_is_cut_off_twice_is_built(server, built, heard):  # noqa
     assert sorted(p.name for p in toolchain.folders(["helm"])["helm"].iterdir()) == [".complete", "SOURCE", "helm"]
 
 
+def test_an_archive_without_the_program_is_no_release(server, built, heard):  # noqa: F811
+    path = _serve_helm(server)
+    packed = io.BytesIO()
+    tarfile.open(fileobj=packed, mode="w:gz").close()
+    server.files[path] = packed.getvalue()
+    server.files[path + ".sha256sum"] = hashlib.sha256(packed.getvalue()).hexdigest().encode()
+    folder = toolchain.folders(["helm"])["helm"]
+    assert built == ["helm"] and "has no file linux-" in heard.getvalue()
+    assert sorted(p.name for p in folder.iterdir()) == [".complete", "SOURCE", "helm"]
+
+
 def test_a_forged_release_stops_everything(server, built, heard):  # noqa: F811
     path = _serve_helm(server)
     server.files[path] += b"more"
@@ -161,6 +172,7 @@ def test_off_asks_nobody(server, built, heard, monkeypatch):  # noqa: F811
 def test_go_is_the_pinned_one_with_its_own_caches(monkeypatch):
     monkeypatch.setenv("GOROOT", "/usr/local/go")
     monkeypatch.setenv("GOFLAGS", "-mod=vendor")
+    monkeypatch.setenv("GOTOOLCHAIN", "auto")
     from tests.harness import command
 
     given = golang.environment()
