@@ -11,7 +11,6 @@ import json
 from tests.harness import command, go_build
 from tests.harness.wait import wait_until
 
-
 POD_RESOURCES = "/var/lib/kubelet/pod-resources/kubelet.sock"
 
 
