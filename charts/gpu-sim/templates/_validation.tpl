@@ -6,7 +6,7 @@ Rules between keys, and those of one key for which a schema has no good words. E
 */ -}}
 
 {{- define "gpu-sim.validate" -}}
-{{- $missing := include "gpu-sim.missingSections" . | fromYamlArray -}}
+{{- $missing := include "gpu-sim.missing" . | fromYamlArray -}}
 {{- if $missing -}}
 {{- fail (printf "\n\n%s\n" (join "\n" $missing)) -}}
 {{- end -}}
@@ -25,18 +25,37 @@ Rules between keys, and those of one key for which a schema has no good words. E
 {{- printf "--set '%s%s=%s'" $prefix .key .value -}}
 {{- end -}}
 
-{{- define "gpu-sim.missingSections" -}}
+{{- /* What the templates cannot do without. The schema says so first, in Helm's words, unless it was skipped. */ -}}
+{{- define "gpu-sim.missing" -}}
 {{- $problems := list -}}
 {{- range $path := list "gpuSim" "branch" "nodeSelector" "image" "installer" "agent" "agent.image" "devicePlugin" "devicePlugin.image" "devicePlugin.healthChecks" "namespace" "workload" "tests" -}}
-{{- $section := $.Values -}}
-{{- range $part := splitList "." $path -}}
-{{- $section = ternary (get ($section | default dict) $part) "" (kindIs "map" ($section | default dict)) -}}
+{{- $found := include "gpu-sim.at" (dict "values" $.Values "path" $path) | fromYaml -}}
+{{- if not (kindIs "map" $found.value) -}}
+{{- $problems = append $problems (printf "values:%s: must be a map, got %s; leave the key out to have the chart's defaults" $path (toJson $found.value)) -}}
 {{- end -}}
-{{- if not (kindIs "map" $section) -}}
-{{- $problems = append $problems (printf "values:%s: must be a map, got %s; leave the key out to have the chart's defaults" $path (toJson ($section | default nil))) -}}
+{{- end -}}
+{{- if not $problems -}}
+{{- range $path := list "gpuSim.deviceCount" "gpuSim.profile" "gpuSim.uuidFormat" "hostRoot" "kubeletRoot" "image.repository" "agent.image.repository" "devicePlugin.image.repository" "devicePlugin.deviceListStrategy" "devicePlugin.deviceIdStrategy" "namespace.name" -}}
+{{- $found := include "gpu-sim.at" (dict "values" $.Values "path" $path) | fromYaml -}}
+{{- if kindIs "invalid" $found.value -}}
+{{- $problems = append $problems (printf "values:%s: must have a value, got null; leave the key out to have the chart's default" $path) -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- toYaml $problems -}}
+{{- end -}}
+
+{{- /* {value: …} for a dotted path, null where nothing is there. dict "values" <map> "path" <text> */ -}}
+{{- define "gpu-sim.at" -}}
+{{- $value := .values -}}
+{{- range $part := splitList "." .path -}}
+{{- if and (kindIs "map" $value) (hasKey ($value | default dict) $part) -}}
+{{- $value = get $value $part -}}
+{{- else -}}
+{{- $value = get (dict "nothing" nil) "nothing" -}}
+{{- end -}}
+{{- end -}}
+{{- toYaml (dict "value" $value) -}}
 {{- end -}}
 
 {{- define "gpu-sim.problems.gpu" -}}
@@ -65,7 +84,7 @@ Rules between keys, and those of one key for which a schema has no good words. E
 {{- end -}}
 {{- $selected := get .Values.nodeSelector "gpu-sim.io/branch" -}}
 {{- if and (hasKey .Values.nodeSelector "gpu-sim.io/branch") (ne $selected .Values.branch.slug) -}}
-{{- $problems = append $problems (printf "values:nodeSelector: selects the nodes of another branch than branch.slug (%q), got %q; %s" .Values.branch.slug $selected (include "gpu-sim.set" (dict "root" $ "key" "nodeSelector.gpu-sim\\.io/branch" "value" "null"))) -}}
+{{- $problems = append $problems (printf "values:nodeSelector: selects the nodes of another branch than branch.slug (%q), got %q; %s" .Values.branch.slug $selected (include "gpu-sim.set" (dict "root" $ "key" "nodeSelector.gpu-sim\\.io/branch" "value" .Values.branch.slug))) -}}
 {{- end -}}
 {{- end -}}
 {{- toYaml $problems -}}
@@ -116,7 +135,8 @@ Rules between keys, and those of one key for which a schema has no good words. E
 {{- $selectors := list "app.kubernetes.io/name" "app.kubernetes.io/instance" "app.kubernetes.io/component" -}}
 {{- range $section := list "podLabels" "podAnnotations" -}}
 {{- range $key, $value := get $.Values $section | default dict -}}
-{{- if or (hasPrefix "gpu-sim.io/" $key) (and (eq $section "podLabels") (has $key $selectors)) -}}
+{{- $own := or (hasPrefix "gpu-sim.io/" $key) (and (eq $section "podLabels") (has $key $selectors)) -}}
+{{- if and $own (not (kindIs "invalid" $value)) -}}
 {{- $problems = append $problems (printf "values:%s: has %q, which the chart sets itself, got %q; %s" $section $key $value (include "gpu-sim.set" (dict "root" $ "key" (printf "%s.%s" $section ($key | replace "." "\\.")) "value" "null"))) -}}
 {{- end -}}
 {{- end -}}
