@@ -72,7 +72,7 @@ static bool root_of_bundle(const char *bundle, char *root, size_t size) {
         problem_errno(path, "cannot be read; the container starts without the library's links");
         return false;
     }
-    bool found = json_string(json_member(json_member(config, "root"), "path"), root, size);
+    bool found = json_string(json_member(json_member(config, "root"), "path"), root, size) && *root;
     free(config);
     if (!found) {
         problem(path, "root.path is missing; the container starts without the library's links");
