@@ -75,26 +75,26 @@ def _place(built: Path, target: Path) -> None:
     unfinished.replace(target)
 
 
-def build() -> Path:
-    """The folder that has, for each architecture, a folder with libnvidia-ml.so and gpu-sim."""
+def build() -> dict[str, Path]:
+    """Architecture → folder with libnvidia-ml.so and gpu-sim, up to date."""
     compiler = zig()
     with cache.locked(f"portable-{cache.digest(str(FOLDER))}"):
         for architecture, processor in ARCHITECTURES.items():
             for target, system, file, name in PARTS:
                 folder = _compile(target, system, processor, compiler)
                 _place(folder / file, FOLDER / architecture / name)
-    return FOLDER
+    return {architecture: FOLDER / architecture for architecture in ARCHITECTURES}
 
 
 def main() -> int:
     try:
-        folder = build()
+        folders = build()
     except (PortableError, command.CommandError) as error:
         print(f"gpu-sim: {error}", file=sys.stderr)
         return 1
-    for architecture in ARCHITECTURES:
+    for folder in folders.values():
         for _, _, _, name in PARTS:
-            file = folder / architecture / name
+            file = folder / name
             print(f"{file.relative_to(versions.CHECKOUT)}  {file.stat().st_size // 1024} KiB")
     return 0
 
