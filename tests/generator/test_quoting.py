@@ -66,6 +66,7 @@ def test_a_shell_gives_bytes_back_that_are_not_utf8(name: str) -> None:
 @pytest.mark.parametrize(
     ("text", "escaped"),
     [
+        ("a\x00b\nc\td", "a\\x00b\\x0ac\\x09d"),
         ("a\x1b[2Jb", "a\\x1b[2Jb"),
         ("a\u0085b\u009bc", "a\\x85b\\x9bc"),
         ("\u202eevil", "\\u202eevil"),

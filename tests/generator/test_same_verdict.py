@@ -209,6 +209,7 @@ PAIRS = [
     {"branch": {"dedicated": False, "slug": "x"}, "nodeSelector": {"gpu-sim.io/branch": "y"}},
     {"nodeSelector": {"gpu-sim": None, "pool": "a"}},
     {"hostRoot": "/data/kubelet/x", "kubeletRoot": "/data/kubelet"},
+    {"hostRoot": "/data/kube", "kubeletRoot": "/data/kubelet"},
     {"hostRoot": "/data/kubelet2", "kubeletRoot": "/data/kubelet"},
     {"gpuSim": {"enabled": False}, "devicePlugin": {"image": {"tag": "latest"}}},
     {"devicePlugin": {"image": {"tag": "v0.17.1"}, "healthChecks": {"fatalXids": [5]}}},

@@ -22,6 +22,7 @@ LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
     [
         ("feature/foo", "feature-foo", "feature_foo", "feature.foo", "feature--foo", "feature/Foo", "-feature-foo-"),
         ("Feature/Foo", "feature/foo"),
+        ("x" * 32 + "/and-more", "x" * 32 + "-bc80a99005"),
         ("release/1.10", "release/1-10", "release-1-10"),
         ("a" * 60 + "x", "a" * 60 + "y", "a" * 60),
         ("a" * MAX_SLUG, "a" * (MAX_SLUG + 1), "a" * (MAX_SLUG + 2)),
@@ -58,6 +59,7 @@ def test_a_branch_that_is_a_label_keeps_its_name(name: str) -> None:
         ("feature/foo", "feature-foo-f932032607"),
         ("Ünïcode/Çase", "unicode-case-fd857da31e"),
         ("日本", "branch-cf2abf0c5b"),
+        ("x" * 32 + "/and-more", "x" * 32 + "-bc80a99005"),
         ("release/1.10", "release-1-10-ce4af05604"),
     ],
 )
