@@ -34,6 +34,12 @@ def hierarchies(mounts: Path = MOUNTS) -> tuple[str, list[Path]]:
     raise CgroupError(f"{mounts}: no cgroup file system is mounted, got none; mount one at /sys/fs/cgroup")
 
 
+def everywhere(mounts: Path = MOUNTS) -> list[Path]:
+    """Every mount point: on a hybrid host containers leave groups in the v2 hierarchy too."""
+    rows = [line.split()[:3] for line in mounts.read_text().splitlines()]
+    return list(dict.fromkeys(Path(point) for _device, point, kind in rows if kind in ("cgroup", "cgroup2")))
+
+
 def make(run: str, node: str, mounts: Path = MOUNTS) -> str:
     """Create /<run>/<node> everywhere and return it, as the kubelet's cgroupRoot."""
     version, points = hierarchies(mounts)
@@ -77,21 +83,20 @@ def _enable_controllers(folder: Path) -> None:
 def remove(run: str, node: str | None = None, mounts: Path = MOUNTS) -> list[Path]:
     """Remove the groups of a run (or of one node), deepest first; returns what could not be removed."""
     left = []
-    with contextlib.suppress(CgroupError):
-        for point in hierarchies(mounts)[1]:
-            top = point / run / node if node else point / run
-            if not top.is_dir():
-                continue
-            _thaw(top)
-            for folder in sorted((f for f in top.rglob("*") if f.is_dir()), key=lambda f: -len(f.parts)):
-                with contextlib.suppress(OSError):
-                    folder.rmdir()
-            try:
-                top.rmdir()
-            except FileNotFoundError:
-                pass
-            except OSError:
-                left.append(top)
+    for point in everywhere(mounts):
+        top = point / run / node if node else point / run
+        if not top.is_dir():
+            continue
+        _thaw(top)
+        for folder in sorted((f for f in top.rglob("*") if f.is_dir()), key=lambda f: -len(f.parts)):
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+        try:
+            top.rmdir()
+        except FileNotFoundError:
+            pass
+        except OSError:
+            left.append(top)
     return left
 
 

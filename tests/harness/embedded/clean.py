@@ -71,10 +71,8 @@ def leftovers(name: str, slot: int | None = None) -> list[str]:
     for line in Path("/proc/self/mounts").read_text().splitlines():
         if str(folder) in line or "gpu-sim /" in line:
             found.append(f"mount {line}")
-    with contextlib.suppress(cgroups.CgroupError):
-        found += [
-            f"control group {p / group_name(name)}" for p in cgroups.hierarchies()[1] if (p / group_name(name)).exists()
-        ]
+    groups = [point / group_name(name) for point in cgroups.everywhere()]
+    found += [f"control group {group}" for group in groups if group.exists()]
     if slot is not None and network.Net(slot).interface in network.interfaces():
         found.append(f"interface {network.Net(slot).interface}")
     if Path("/run/netns").is_dir():
