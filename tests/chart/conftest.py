@@ -10,6 +10,7 @@ import pytest
 
 from tests.chart.api_server import ApiServer
 from tests.chart.rendering import Charts
+from tests.chart.server_install import Install
 
 
 @pytest.fixture(scope="session")
@@ -23,3 +24,8 @@ def api_server():
     """A Kubernetes API with just enough in it for helm to look something up."""
     with ApiServer() as server:
         yield server
+
+
+@pytest.fixture
+def install(chart: Charts, api_server: ApiServer, tmp_path: Path) -> Install:
+    return Install(chart, api_server, tmp_path)

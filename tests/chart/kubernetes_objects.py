@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 import kubernetes_validate
@@ -21,15 +22,13 @@ def problems(rendered: Rendered) -> list[str]:
             kubernetes_validate.validate(item, PINNED, strict=True)
         except kubernetes_validate.ValidationError as error:
             found.append(f"{title}: {'.'.join(str(part) for part in error.path)}: {error.message}")
-        found += [f"{title}: {path} is no text, got {value!r}" for path, value in texts(item) if not text(value)]
-    names = [(item["kind"], item["metadata"].get("namespace"), item["metadata"]["name"]) for item in rendered.objects]
-    return found + [
-        f"{name} is there twice" for name in sorted(set(map(str, names))) if list(map(str, names)).count(name) > 1
-    ]
-
-
-def text(value: object) -> bool:
-    return isinstance(value, str)
+        wrong = [(path, value) for path, value in texts(item) if not isinstance(value, str)]
+        found += [f"{title}: {path} is no text, got {value!r}" for path, value in wrong]
+    names = Counter(
+        f"{item['kind']} {item['metadata'].get('namespace', '')}/{item['metadata']['name']}"
+        for item in rendered.objects
+    )
+    return found + [f"{name} is there {count} times" for name, count in names.items() if count > 1]
 
 
 def texts(item: dict) -> Iterator[tuple[str, object]]:

@@ -109,9 +109,14 @@ class Charts:
 
     def refuse(self, *files: Path, **how: object) -> str:
         """What helm says of values that must not render: a message, not a trace."""
+        error = self.refuse_in_helms_words(*files, **how)
+        assert not [trace for trace in TRACES if trace in error], f"a trace is no message:\n{error}"
+        return error
+
+    def refuse_in_helms_words(self, *files: Path, **how: object) -> str:
+        """The same where helm refuses before the chart is asked."""
         done = self.template(*files, **how)
         assert done.returncode != 0, f"helm rendered {[file.name for file in files]}, {how}"
-        assert not [trace for trace in TRACES if trace in done.stderr], f"a trace is no message:\n{done.stderr}"
         return done.stderr
 
 

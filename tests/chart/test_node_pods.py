@@ -34,14 +34,15 @@ def test_what_is_null_is_left_to_the_profile(chart: Charts) -> None:
 
 
 def test_installer_gets_everything_that_values_can_say(chart: Charts, tmp_path: Path) -> None:
+    name = 'GPU $(POD_NAME) "x" {{ .Values }}'
     values = {
-        "gpuSim": {"deviceName": 'GPU $(POD_NAME) "x" {{ .Values }}', "driverVersion": "570.10", "uuidFormat": "plain"},
+        "gpuSim": {"deviceName": name, "driverVersion": "570.10", "uuidFormat": "plain"},
         "devicePlugin": {"deviceListStrategy": ["volume-mounts", "envvar"]},
         "hostRoot": "/opt/simulated",
         "allowForeign": True,
     }
     given = rendered_with(chart, tmp_path, values, release="rel-a", namespace="ns-b").arguments("installer")
-    assert given["--name"] == 'GPU $$(POD_NAME) "x" {{ .Values }}', "the kubelet makes $ of $$"
+    assert given["--name"] == name.replace("$", "$$"), "of which the kubelet makes one"
     assert given["--driver-version"] == "570.10"
     assert given["--uuid-format"] == "plain"
     assert given["--device-list-strategy"] == "volume-mounts,envvar"

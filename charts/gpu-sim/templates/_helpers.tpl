@@ -119,14 +119,15 @@ true
 
 {{- /* "true" where a namespace is to be part of the release: never the release's own, and never one that is already
 there for somebody else. Objects of two releases may share it, so whoever came first keeps it. `lookup` finds nothing
-without a cluster (helm template): then it is rendered. dict "root" $ "name" <namespace> */ -}}
+without a cluster (helm template): then it is rendered. The three marks are those by which Helm adopts. dict "root" $ "name" <namespace> */ -}}
 {{- define "gpu-sim.ownsNamespace" -}}
 {{- if ne .name .root.Release.Namespace -}}
 {{- $found := lookup "v1" "Namespace" "" .name -}}
 {{- $annotations := dig "metadata" "annotations" dict $found | default dict -}}
+{{- $labels := dig "metadata" "labels" dict $found | default dict -}}
 {{- if not $found -}}
 true
-{{- else if and (eq (get $annotations "meta.helm.sh/release-name") .root.Release.Name) (eq (get $annotations "meta.helm.sh/release-namespace") .root.Release.Namespace) -}}
+{{- else if and (eq (get $labels "app.kubernetes.io/managed-by") "Helm") (eq (get $annotations "meta.helm.sh/release-name") .root.Release.Name) (eq (get $annotations "meta.helm.sh/release-namespace") .root.Release.Namespace) -}}
 true
 {{- end -}}
 {{- end -}}
