@@ -23,12 +23,13 @@ def package(target: Path | None = None) -> Path:
     return target / f"gpu-sim-{versions.version('gpu-sim')}.tgz"
 
 
-def push(registry: str, plain_http: bool = False) -> str:
-    """The chart's address: oci://<registry>/charts/gpu-sim, version as the chart's."""
-    where = f"oci://{registry.removeprefix('oci://').rstrip('/')}/charts"
+def push(registry: str) -> str:
+    """Returns oci://<registry>/charts/gpu-sim:<version>. A registry on this machine needs no TLS, as for docker."""
+    registry = registry.rstrip("/")
+    plain = registry.partition("/")[0].partition(":")[0] in ("localhost", "127.0.0.1")
     helm = toolchain.programs(["helm"])["helm"]
-    command.run([helm, "push", package(), where, *(["--plain-http"] if plain_http else [])])
-    return f"{where}/gpu-sim:{versions.version('gpu-sim')}"
+    command.run([helm, "push", package(), f"oci://{registry}/charts", *(["--plain-http"] if plain else [])])
+    return f"oci://{registry}/charts/gpu-sim:{versions.version('gpu-sim')}"
 
 
 def main(arguments: list[str]) -> int:
@@ -36,11 +37,10 @@ def main(arguments: list[str]) -> int:
     commands = parser.add_subparsers(dest="command")
     pushing = commands.add_parser("push", help="package it, and push it")
     pushing.add_argument("--registry", required=True, metavar="HOST/PATH")
-    pushing.add_argument("--plain-http", action="store_true", help="for a registry without TLS")
     given = parser.parse_args(arguments)
     try:
         if given.command == "push":
-            print(push(given.registry, given.plain_http))
+            print(push(given.registry))
         else:
             print(package().relative_to(versions.CHECKOUT))
     except (command.CommandError, ToolchainError) as error:
