@@ -114,7 +114,8 @@ def command_for(branch: Branch, request: Request) -> str:
         ("--workload-namespace", request.workload_namespace),
     ):
         if value is not None:
-            words += [option, shell_word(value)]
+            # joined where the value would read as an option
+            words += [f"{option}={shell_word(value)}"] if value.startswith("-") else [option, shell_word(value)]
     return " ".join(words + (["--dedicated"] if request.dedicated else []))
 
 
