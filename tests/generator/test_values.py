@@ -130,7 +130,7 @@ def test_the_file_says_how_to_make_it_again(generate, tmp_path: Path) -> None:
         "fix/'a,b$(id)",
         "--gpus",
         "7",
-        "--name=-A b",
+        "--name=-A",
         "--dedicated",
         "--quota",
         "3",
