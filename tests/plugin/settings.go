@@ -204,13 +204,13 @@ func (s *settings) validate(l *libraries) error {
 		what, got string
 		valid     []string
 	}{
-		{"invalid --device-id-strategy option", s.deviceIDStrategy, []string{"uuid", "index"}},
-		{"invalid --shared-devices-allocation-policy option", s.sharedDevicesPolicy, []string{"distributed", "packed"}},
+		{"invalid --device-id-strategy option:", s.deviceIDStrategy, []string{"uuid", "index"}},
+		{"invalid --shared-devices-allocation-policy option:", s.sharedDevicesPolicy, []string{"distributed", "packed"}},
 		{"invalid --device-discovery-strategy option", s.deviceDiscoveryStrategy, []string{"auto", "nvml", "tegra"}},
-		{"unknown MIG strategy", s.migStrategy, []string{"none", "single", "mixed"}},
+		{"unknown MIG strategy:", s.migStrategy, []string{"none", "single", "mixed"}},
 	} {
 		if !slices.Contains(o.valid, o.got) {
-			return fmt.Errorf("%s: %v", o.what, o.got)
+			return fmt.Errorf("%s %v", o.what, o.got)
 		}
 	}
 	if s.migStrategy != "none" {
