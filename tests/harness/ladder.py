@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.harness import check, command, debian, go_build, native_dir
+from tests.harness import check, command, debian, download, go_build, images, native_dir, toolchain, upstream
 from tests.harness.progress import Progress
 from tests.harness.versions import CHECKOUT
 
@@ -47,6 +47,20 @@ def go(progress: Progress) -> None:
             go_build.test(CHECKOUT / module)
 
 
+def prepare(progress: Progress, cluster: bool) -> None:
+    """Make what tests would make when they first need it: on a new machine that takes longer than a test may."""
+    toolchain.programs(toolchain.GROUPS if cluster else ["helm"], progress)
+    with progress.step("programs of ours") as step:
+        for name, build in go_build.PROGRAMS.items():
+            step.note(name)
+            build()
+    if cluster:
+        with progress.step("images") as step:
+            for name in images.RECIPES:
+                step.note(name)
+                images.archive(name)
+
+
 def pytest(words: list[str]) -> int:
     """Its output goes straight through: who waits for it sees it live."""
     return subprocess.run([sys.executable, "-m", "pytest", *words], cwd=CHECKOUT).returncode
@@ -64,7 +78,9 @@ def main(arguments: list[str]) -> int:
         native(progress)
         progress.say("gpu-sim: Go tests")
         go(progress)
-    except (command.CommandError, debian.MissingError) as error:
+        progress.say("gpu-sim: what the tests run on")
+        prepare(progress, cluster="not cluster" not in words)
+    except (command.CommandError, debian.MissingError, download.ChecksumError, upstream.ToolchainError) as error:
         print(f"gpu-sim: {error}", file=sys.stderr)
         return 1
     progress.say("gpu-sim: pytest")

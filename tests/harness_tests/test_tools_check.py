@@ -165,13 +165,33 @@ def rungs(monkeypatch):
     monkeypatch.setattr(ladder, "checked", lambda _: taken.append("check"))
     monkeypatch.setattr(ladder, "native", lambda _: taken.append("native"))
     monkeypatch.setattr(ladder, "go", lambda _: taken.append("go"))
+    monkeypatch.setattr(ladder, "prepare", lambda _, cluster: taken.append("all" if cluster else "few"))
     monkeypatch.setattr(ladder, "pytest", lambda words: taken.append(words) or 5)
     return taken
 
 
 def test_the_ladder_ends_with_pytest_and_its_exit_code(rungs):
     assert ladder.main(["--without-cluster", "-k", "drain"]) == 5
-    assert rungs == ["check", "native", "go", ["-k", "drain", "-m", "not cluster"]]
+    assert rungs == ["check", "native", "go", "few", ["-k", "drain", "-m", "not cluster"]]
+
+
+def test_the_whole_ladder_prepares_a_cluster_first(rungs):
+    assert ladder.main(["tests/e2e"]) == 5
+    assert rungs == ["check", "native", "go", "all", ["tests/e2e"]]
+
+
+def test_what_takes_long_is_made_before_the_tests(monkeypatch):
+    made = []
+    monkeypatch.setattr(ladder.toolchain, "programs", lambda names, _: made.append(sorted(names)))
+    monkeypatch.setattr(ladder.go_build, "PROGRAMS", {"agent": lambda: made.append("agent")})
+    monkeypatch.setattr(ladder.images, "RECIPES", {"gpu-sim": None})
+    monkeypatch.setattr(ladder.images, "archive", made.append)
+    quiet = progress.Progress(io.StringIO(), live=False)
+    ladder.prepare(quiet, cluster=True)
+    assert made == [["containerd", "etcd", "helm", "kubernetes"], "agent", "gpu-sim"]
+    made.clear()
+    ladder.prepare(quiet, cluster=False)
+    assert made == [["helm"], "agent"]
 
 
 def test_a_red_rung_ends_the_ladder(rungs, monkeypatch, capsys):
