@@ -55,10 +55,10 @@ def _embedded(run: Run, progress: Progress):
         needs.skip("cluster", "; ".join(error.problems))
     archives = [*up.archives("embedded", progress), images.archive("probe")]
     made = provider.start(run.name, NODES, images=archives, transient=True, progress=progress, run=run)
-    slot = made.run.state["slot"]
     yield made
+    state = made.run.state
     made.stop()
-    left = clean.leftovers(run.name, slot)
+    left = clean.leftovers(run.name, state)
     assert not left, "the cluster left behind: " + "; ".join(left)
 
 

@@ -22,16 +22,17 @@ def destroy(run: Run) -> None:
         run.save(status=runs.STOPPING)
     for holder in run.processes():
         process.end(holder)
-    # The record holds the first process of each machine; what lived in there is gone once the kernel has let go of it.
+    # Ending the first process of a machine ends the others; the kernel takes its time over it.
+    spaces = run.state.get("namespaces", [])
     wait_until(
-        f"the processes of run {run.name} to be gone", lambda: not marked(run.name), 20, seen=lambda: marked(run.name)
+        f"the processes of run {run.name} to be gone",
+        lambda: not (inhabitants(spaces) or marked(run.name)),
+        20,
+        seen=lambda: inhabitants(spaces) + marked(run.name),
     )
-    slot = run.state.get("slot")
-    if slot is not None:
-        name = network.Net(slot).interface
-        wait_until(
-            f"interface {name} to be gone", lambda: name not in network.interfaces(), 20, seen=network.interfaces
-        )
+    slot, index = run.state.get("slot"), run.state.get("interface")
+    if slot is not None and index is not None:
+        network.disconnect_host(network.Net(slot).interface, index)
     group = run.state.get("cgroup")
     if group:
         wait_until(f"control group {group} to be removed", lambda: not cgroups.remove(group), 20)
@@ -62,8 +63,8 @@ def marked(name: str) -> list[int]:
     return found
 
 
-def leftovers(name: str, slot: int | None = None) -> list[str]:
-    """What there is of a run on this machine, in words; empty after `destroy`."""
+def leftovers(name: str, state: dict | None = None) -> list[str]:
+    """What there is of a run on this machine, in words; empty after `destroy`. `state`: its record from before."""
     found = [f"process {pid}" for pid in marked(name)]
     folder = runs.base() / name
     if folder.exists():
@@ -73,10 +74,24 @@ def leftovers(name: str, slot: int | None = None) -> list[str]:
             found.append(f"mount {line}")
     groups = [point / group_name(name) for point in cgroups.everywhere()]
     found += [f"control group {group}" for group in groups if group.exists()]
-    if slot is not None and network.Net(slot).interface in network.interfaces():
-        found.append(f"interface {network.Net(slot).interface}")
+    if state and "interface" in state:
+        interface = network.Net(state["slot"]).interface
+        if network.index_of(interface) == state["interface"]:
+            found.append(f"interface {interface}")
+    found += [f"process {pid} in a namespace of the run" for pid in inhabitants((state or {}).get("namespaces", []))]
     if Path("/run/netns").is_dir():
         found += [f"network namespace {n}" for n in Path("/run/netns").iterdir() if name in n.name]
+    return found
+
+
+def inhabitants(namespaces: list[str]) -> list[int]:
+    """Processes whose pid namespace is one of these, as /proc shows its name."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        if namespaces and folder.name.isdigit():
+            with contextlib.suppress(OSError):
+                if str((folder / "ns/pid").readlink()) in namespaces:
+                    found.append(int(folder.name))
     return found
 
 

@@ -52,7 +52,7 @@ class ControlPlane:
         """The machine and the network; nothing runs in it yet."""
         self.machine.create("", {name: self.programs[name] for name in PROGRAMS})
         net = network.connect_host(self.machine.pid)
-        self.run.save(slot=net.slot)
+        self.run.save(slot=net.slot, interface=network.index_of(net.interface))
         return net
 
     def write_files(self, net: network.Net, authority: Authority) -> None:

@@ -75,6 +75,7 @@ class Machine:
                 )
             inner = process.of(process.children(holder.pid)[0])
             self._save(inner=[inner.pid, inner.started])
+            self._remember_namespace(inner.pid)
             holder.stdin.write(b"go\n")
         finally:
             with contextlib.suppress(BrokenPipeError):
@@ -83,6 +84,11 @@ class Machine:
         pairs = [f"{name}={path}" for name, path in programs.items()]
         enter = ["nsenter", "-t", self.pid, "-m", "-p", "--", "sh", FILES]
         command.run([*enter, self.folder / "fs", self.folder / "etc", cni, *pairs])
+
+    def _remember_namespace(self, pid: int) -> None:
+        with self.saving:
+            self.run.state.setdefault("namespaces", []).append(str(Path(f"/proc/{pid}/ns/pid").readlink()))
+            self.run.save()
 
     def destroy(self) -> None:
         """End everything in the machine."""

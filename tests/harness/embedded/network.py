@@ -11,6 +11,7 @@ import ipaddress
 import json
 import os
 from dataclasses import dataclass
+from pathlib import Path
 
 from tests.harness import command
 from tests.harness.runs import RunError
@@ -88,7 +89,7 @@ def connect_host(pid: int, start_at: int = 0) -> Net:
             continue
         batch([f"addr add {net.control_plane}/24 dev br0", "link set host0 master br0 up"], pid)
         batch([f"addr add {net.host}/24 dev {net.interface}", f"link set {net.interface} up"])
-        command.run(["nsenter", "-t", pid, "-n", "--", "sh", "-c", "echo 1 >/proc/sys/net/ipv4/ip_forward"])
+        _tune(pid)
         return net
     raise RunError(
         f"10.99.0.0/16: no free /24 among {SLOTS} for the cluster's network, got {said or taken}; stop other runs"
@@ -115,8 +116,25 @@ def connect_node(net: Net, control_plane: int, pid: int, index: int) -> None:
         pid,
     )
     batch([f"route replace {net.pods(index)} via {address}"], control_plane)
-    command.run(["nsenter", "-t", pid, "-n", "--", "sh", "-c", "echo 1 >/proc/sys/net/ipv4/ip_forward"])
+    _tune(pid)
 
 
-def interfaces() -> set[str]:
-    return {link["ifname"] for link in json.loads(command.run(["ip", "-j", "link"]).out)}
+def _tune(pid: int) -> None:
+    """Forward packets, and give up soon on connections whose process has gone: a network lives as long as they do, and
+    their peer may be a machine that was ended a moment before."""
+    settings = "cd /proc/sys/net/ipv4; echo 1 >ip_forward; echo 1 >tcp_orphan_retries; echo 2 >tcp_fin_timeout"
+    command.run(["nsenter", "-t", pid, "-n", "--", "sh", "-euc", settings])
+
+
+def index_of(interface: str) -> int | None:
+    """The host's number of an interface; unlike a name, it is not given to another one."""
+    try:
+        return int(Path(f"/sys/class/net/{interface}/ifindex").read_text())
+    except (FileNotFoundError, OSError):
+        return None
+
+
+def disconnect_host(interface: str, index: int) -> None:
+    """Remove the leg if it is still that one; it goes by itself when the last user of the run's network has gone."""
+    if index_of(interface) == index:
+        command.run(["ip", "link", "del", interface], check=False)
