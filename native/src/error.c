@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "exports.h"
+#include "text.h"
 
 /* The texts of a real driver's library. */
 #define GS_RETURN_CODES(X) \
@@ -63,6 +64,15 @@ nvmlReturn_t gs_faulted(const struct gs_fault *faults, uint32_t function) {
         }
     }
     return NVML_SUCCESS;
+}
+
+nvmlReturn_t gs_not_simulated(const char *function) {
+    char line[128];
+    struct gs_text text = gs_text_in(line, sizeof line);
+    gs_text_add(&text, function);
+    gs_text_add(&text, ": not simulated, answers Not Supported");
+    gs_debug(line);
+    return NVML_ERROR_NOT_SUPPORTED;
 }
 
 nvmlReturn_t gs_give_text(char *out, unsigned int length, const char *text) {

@@ -72,6 +72,17 @@ static nvmlReturn_t margin(const struct gs_device *device, nvmlFieldValue_t *val
     return NVML_SUCCESS;
 }
 
+/* Of the link that scopeId names. */
+static nvmlReturn_t nvlink(const struct gs_device *device, nvmlFieldValue_t *value) {
+    nvmlEnableState_t active = NVML_FEATURE_DISABLED;
+    nvmlReturn_t result = gsDeviceGetNvLinkState(device, value->scopeId, &active);
+    uint32_t mbps = active == NVML_FEATURE_ENABLED ? gs_config_of(device)->nvlink_mbps : 0;
+    give_unsigned(value, value->fieldId == NVML_FI_DEV_NVLINK_GET_STATE   ? active
+                         : value->fieldId == NVML_FI_DEV_NVLINK_GET_SPEED ? mbps
+                                                                          : gs_config_of(device)->nvlink_version);
+    return result;
+}
+
 static nvmlReturn_t answer(const struct gs_device *device, nvmlFieldValue_t *value) {
     const struct gs_config *config = gs_config_of(device);
     const struct gs_state *state = gs_state_of(device);
@@ -127,11 +138,9 @@ static nvmlReturn_t answer(const struct gs_device *device, nvmlFieldValue_t *val
         give_unsigned(value, config->nvlink_mbps);
         return NVML_SUCCESS;
     case NVML_FI_DEV_NVLINK_GET_SPEED:
-        if (value->scopeId >= config->nvlinks) {
-            return config->nvlinks ? NVML_ERROR_INVALID_ARGUMENT : NVML_ERROR_NOT_SUPPORTED;
-        }
-        give_unsigned(value, state->nvlink_down >> value->scopeId & 1 ? 0 : config->nvlink_mbps);
-        return NVML_SUCCESS;
+    case NVML_FI_DEV_NVLINK_GET_STATE:
+    case NVML_FI_DEV_NVLINK_GET_VERSION:
+        return nvlink(device, value);
     case NVML_FI_DEV_POWER_AVERAGE:
     case NVML_FI_DEV_POWER_INSTANT:
         return power(device, value);

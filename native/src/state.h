@@ -99,6 +99,9 @@ uint64_t gs_wall_us(void);
 /* Diagnostics on stderr, only with GPU_SIM_DEBUG=1. */
 void gs_debug(const char *text);
 
+/* What a generated stub answers. */
+nvmlReturn_t gs_not_simulated(const char *function);
+
 #define GS_VERSIONED(pointer, wanted) \
     do { \
         if ((pointer)->version != (wanted)) { \

@@ -2,8 +2,6 @@
  *
  * Chapter "Device Queries", how GPUs are connected. All pairs answer, and alike in both directions: the
  * device plugin refuses every pod of the node when one of these fails. */
-#include <string.h>
-
 #include "exports.h"
 
 static nvmlGpuTopologyLevel_t level_between(const struct gs_device *a, const struct gs_device *b) {
@@ -67,20 +65,4 @@ nvmlReturn_t gsDeviceGetP2PStatus(const struct gs_device *device1, const struct 
                  : p2pIndex == NVML_P2P_CAPS_INDEX_ATOMICS     ? NVML_P2P_STATUS_NOT_SUPPORTED
                                                                : NVML_P2P_STATUS_OK;
     return NVML_SUCCESS;
-}
-
-/* All CPUs of the first words, as a machine without NUMA nodes says. */
-static nvmlReturn_t give_set(unsigned int size, unsigned long *set) {
-    if (!size) {
-        return NVML_ERROR_INVALID_ARGUMENT;
-    }
-    memset(set, 0, size * sizeof *set);
-    set[0] = 1;
-    return NVML_SUCCESS;
-}
-
-nvmlReturn_t gsDeviceGetMemoryAffinity(const struct gs_device *device, unsigned int nodeSetSize,
-                                       unsigned long *nodeSet, nvmlAffinityScope_t scope) {
-    (void)device;
-    return scope > NVML_AFFINITY_SCOPE_SOCKET ? NVML_ERROR_INVALID_ARGUMENT : give_set(nodeSetSize, nodeSet);
 }

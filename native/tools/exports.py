@@ -4,7 +4,7 @@
 Writes exports.c, one exported function for each that the header declares or renames, and exports.h, the prototypes
 that the handwritten ones must match. A function is handwritten where a source defines gs<Name>(…); it is entered
 only after the checks that all share (initialised, handle known, GPU not lost, pointers not NULL). All others answer
-NVML_ERROR_NOT_SUPPORTED after the same checks.
+NVML_ERROR_NOT_SUPPORTED after the same checks, and name themselves with GPU_SIM_DEBUG.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def body(function: Function, handwritten: bool) -> list[str]:
         lines.append(f"return {function.inner}({', '.join(arguments)});")
     else:
         lines += [f"(void){argument};" for argument in arguments]
-        lines.append("return NVML_ERROR_NOT_SUPPORTED;")
+        lines.append(f'return gs_not_simulated("{function.name}");')
     return lines
 
 
