@@ -36,8 +36,8 @@ def gpu_sim() -> list[Image]:
         Image(
             arch,
             {
-                "gpu-sim": _program(portable[arch] / "gpu-sim"),
-                "usr/lib/gpu-sim/libnvidia-ml.so": _program(portable[arch] / "libnvidia-ml.so"),
+                "gpu-sim": _program(portable / arch / "gpu-sim"),
+                "usr/lib/gpu-sim/libnvidia-ml.so": _program(portable / arch / "libnvidia-ml.so"),
             },
             entrypoint=("/gpu-sim",),
             labels=_labels("gpu-sim"),
@@ -55,7 +55,7 @@ def agent() -> list[Image]:
     return [
         Image(
             arch,
-            {"gpu-sim": _program(portable[arch] / "gpu-sim"), "gpu-sim-agent": _program(go_build.agent(arch))},
+            {"gpu-sim": _program(portable / arch / "gpu-sim"), "gpu-sim-agent": _program(go_build.agent(arch))},
             entrypoint=("/gpu-sim-agent",),
             labels=_labels("gpu-sim-agent"),
         )
