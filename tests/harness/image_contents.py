@@ -30,7 +30,8 @@ def gpu_sim() -> list[Image]:
     """The installer, probe and clean-up program with the library that it installs."""
     from tests.harness import native_build
 
-    portable = native_build.build()
+    native_build.build()
+    portable = native_build.FOLDER
     return [
         Image(
             arch,
@@ -49,7 +50,8 @@ def agent() -> list[Image]:
     """The node's agent, with the node program that it runs to clean up."""
     from tests.harness import go_build, native_build
 
-    portable = native_build.build()
+    native_build.build()
+    portable = native_build.FOLDER
     return [
         Image(
             arch,
