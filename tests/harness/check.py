@@ -47,7 +47,8 @@ def c_files() -> list[Path]:
 
 
 def clang_format(*words: str) -> list[str]:
-    return _says([native_dir.tool("clang-format"), *words, *c_files()]) if c_files() else []
+    said = _says([native_dir.tool("clang-format"), *words, *c_files()]) if c_files() else []
+    return [line for line in said if ": error: " in line] or said  # without its excerpts of three lines each
 
 
 def go_files() -> list[Path]:
