@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is in each image. Called by images.py, one function for each; they build what they need and only read results."""
+"""What is in each image, one function for each. Called by images.py; each builds what it needs, then reads it."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def _glibc(program: Path) -> dict[str, File]:
     listed = command.run(["ldd", program], check=False)
     paths = set(re.findall(r"(?:=> )?(/\S+) \(0x", listed.out))
     if not paths:
-        raise command.CommandError(f"ldd {program}", "is not linked against this machine's glibc", listed.out + listed.err)
+        raise command.CommandError(f"ldd {program}", "does not use this machine's glibc", listed.out + listed.err)
     libraries = {path.lstrip("/"): File(Path(path).resolve().read_bytes(), 0o755) for path in sorted(paths)}
     folder = next(Path(path).parent for path in paths if Path(path).name.startswith("libc.so"))
     for name in ("libdl.so.2", "libpthread.so.0", "libm.so.6", "librt.so.1"):

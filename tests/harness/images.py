@@ -36,7 +36,9 @@ class Recipe:
 
 RECIPES = {
     "gpu-sim": Recipe(f"localhost/gpu-sim:{PROJECT}", "gpu-sim-image.tar", image_contents.gpu_sim, True),
-    "gpu-sim-agent": Recipe(f"localhost/gpu-sim-agent:{PROJECT}", "gpu-sim-agent-image.tar", image_contents.agent, True),
+    "gpu-sim-agent": Recipe(
+        f"localhost/gpu-sim-agent:{PROJECT}", "gpu-sim-agent-image.tar", image_contents.agent, True
+    ),
     "pause": Recipe(f"localhost/gpu-sim-pause:{PROJECT}", "pause-image.tar", image_contents.pause),
     "probe": Recipe(f"localhost/gpu-sim-probe:{PROJECT}", "probe-image.tar", image_contents.probe),
     # Under the name of the image that it stands for, so that the documented command works as written.
@@ -61,7 +63,7 @@ def _arguments(words: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.harness.images", description=__doc__.splitlines()[0])
     commands = parser.add_subparsers(dest="command", required=True)
     build = commands.add_parser("build", help="write the archives into build/")
-    build.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(RECIPES)}; default: {', '.join(RELEASED)}")
+    build.add_argument("names", nargs="*", metavar="NAME", help=f"{', '.join(RECIPES)}; default: {', '.join(RELEASED)}")
     build.add_argument("--all", action="store_true", help="those for tests too")
     commands.add_parser("list", help="every image and its archive, one a line")
     load = commands.add_parser("load", help="build, and put them into a cluster on this machine")

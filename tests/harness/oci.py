@@ -2,7 +2,7 @@
 """Writes OCI image archives without a container engine; called by images.py.
 
 Same input, same bytes: entries are sorted, owned by root and dated 1970, and layers are not compressed (zlib's output
-differs between its versions). `ctr images import`, kind and k3s read index.json; manifest.json is there for `docker load`.
+differs between its versions). `ctr images import`, kind and k3s read index.json, `docker load` reads manifest.json.
 """
 
 import hashlib
@@ -178,9 +178,9 @@ def _replace(path: Path, content: bytes) -> None:
     if path.exists() and path.stat().st_size == len(content) and path.read_bytes() == content:
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(path.name + ".partial")
+    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
     try:
         partial.write_bytes(content)
-        os.replace(partial, path)
+        partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)

@@ -88,7 +88,8 @@ def test_configuration_and_layer(tmp_path: Path) -> None:
 def test_same_input_same_bytes_whatever_its_order(tmp_path: Path) -> None:
     one, two = tmp_path / "one.tar", tmp_path / "two.tar"
     oci.write(one, NAME, [image("amd64"), image("arm64")])
-    backwards = [Image(i.architecture, dict(reversed(i.files.items())), i.entrypoint) for i in (image("arm64"), image("amd64"))]
+    given = (image("arm64"), image("amd64"))
+    backwards = [Image(i.architecture, dict(reversed(i.files.items())), i.entrypoint) for i in given]
     oci.write(two, NAME, backwards)
     assert one.read_bytes() == two.read_bytes()
 

@@ -107,7 +107,7 @@ def test_nothing_or_two_things_run_here(machine: Machine) -> None:
 def test_a_missing_program_or_archive_is_named(machine: Machine, tmp_path: Path) -> None:
     with pytest.raises(image_load.LoadError, match="kind is not in PATH"):
         image_load.load([machine.archive], "kind")
-    with pytest.raises(image_load.LoadError, match="no such archive, got .*absent.tar"):
+    with pytest.raises(image_load.LoadError, match=r"no such archive, got .*absent\.tar"):
         image_load.load([tmp_path / "absent.tar"], "kind")
     assert machine.told() == []
 

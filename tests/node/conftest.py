@@ -7,9 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.node.bundle import Bundle
 from tests.node.node_root import NodeRoot
 
 
 @pytest.fixture
 def node(native: Path, tmp_path: Path) -> NodeRoot:
     return NodeRoot(native / "gpu-sim", (native / "libnvidia-ml.so.1").resolve(), tmp_path / "gpu-sim")
+
+
+@pytest.fixture
+def bundle(node: NodeRoot, tmp_path: Path) -> Bundle:
+    return Bundle(node, tmp_path)

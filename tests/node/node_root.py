@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A node's root in a temporary folder, the program run on it, and what is found there. Used by all tests of this folder."""
+"""A node's root in a temporary folder, the program run on it, and what is found there. Used by all tests here."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class NodeRoot:
                 status = path.lstat()
                 content: object = None
                 if path.is_symlink():
-                    content = os.readlink(path)
+                    content = str(path.readlink())
                 elif path.is_file():
                     content = path.read_bytes()
                 seen[str(path.relative_to(self.path))] = (status.st_mode, status.st_ino, status.st_rdev, content)

@@ -50,15 +50,16 @@ def run(node: NodeRoot, folder: Path, gpus: list[int], command: list[str], *, us
     subprocess.run(["runc", "spec"], cwd=folder, check=True)
     spec = json.loads((folder / "config.json").read_text())
     driver = node.path / "driver"
-    for name in (f"usr/lib64/libnvidia-ml.so.{VERSION}", f"usr/lib64/libnvidia-gpu-sim.so.{VERSION}", "usr/bin/nvidia-smi"):
-        options = ["ro", "nosuid", "nodev", "bind"]
-        spec["mounts"].append({"source": str(driver / name), "destination": f"/{name}", "type": "bind", "options": options})
+    libraries = [f"usr/lib64/{name}.{VERSION}" for name in ("libnvidia-ml.so", "libnvidia-gpu-sim.so")]
+    for name in (*libraries, "usr/bin/nvidia-smi"):
+        mount = {"type": "bind", "options": ["ro", "nosuid", "nodev", "bind"]}
+        spec["mounts"].append({"source": str(driver / name), "destination": f"/{name}", **mount})
     nodes = [f"nvidia{gpu}" for gpu in gpus] + ["nvidiactl", "nvidia-uvm"]
     for name in nodes:
         status = (driver / "dev" / name).stat()
         numbers = {"major": os.major(status.st_rdev), "minor": os.minor(status.st_rdev)}
-        mode = stat.S_IMODE(status.st_mode)
-        spec["linux"].setdefault("devices", []).append({"path": f"/dev/{name}", "type": "c", "fileMode": mode, **numbers})
+        device = {"path": f"/dev/{name}", "type": "c", "fileMode": stat.S_IMODE(status.st_mode)}
+        spec["linux"].setdefault("devices", []).append(device | numbers)
     spec["hooks"] = {
         "createContainer": [
             hook(node, "create-symlinks", "--link", f"libnvidia-ml.so.{VERSION}::/usr/lib64/libnvidia-ml.so.1"),

@@ -81,7 +81,7 @@ def test_specification_and_dead_socket_of_the_plugin(node: NodeRoot, tmp_path: P
     node.install(2)
     cdi, plugins = tmp_path / "cdi", tmp_path / "plugins"
     cdi.mkdir()
-    (cdi / SPECIFICATION).write_text('{"hostPath": "/var/lib/gpu-sim/driver/usr/lib64/libnvidia-gpu-sim.so.550.163.01"}')
+    (cdi / SPECIFICATION).write_text('{"hostPath": "/x/driver/usr/lib64/libnvidia-gpu-sim.so.550.163.01"}')
     (cdi / "other.json").write_text("libnvidia-gpu-sim.so.")
     with plugin_at(plugins / "nvidia-gpu.sock"):
         pass
@@ -106,4 +106,5 @@ def test_a_real_drivers_specification_and_a_living_plugin_stay(node: NodeRoot, t
 
 def test_whose_node_must_be_said(node: NodeRoot) -> None:
     for words in ((), ("--release", "r1"), ("--force", *ours())):
-        shown(node.run("clean-node", "--root", node.path, *words, code=2), ["either --release and --namespace, or --force"])
+        done = node.run("clean-node", "--root", node.path, *words, code=2)
+        shown(done, ["either --release and --namespace, or --force"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import socket
 import struct
 import subprocess
@@ -14,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.harness import image_contents, image_push, images, oci, upstream
+from tests.harness import image_contents, image_push, images, native_build, oci, upstream, versions
 from tests.harness.wait import wait_until
 from tests.node.node_root import NodeRoot
 
@@ -44,6 +45,20 @@ def test_both_architectures_are_small_and_the_program_is_static(contents: list[o
             assert entry.mode == 0o755
         assert INTERPRETER not in program_headers(files["gpu-sim"].content)
         assert image.entrypoint == ("/gpu-sim",)
+
+
+def test_the_dockerfile_makes_the_same_image(contents: list[oci.Image]) -> None:
+    text = (versions.CHECKOUT / "native/Dockerfile").read_text()
+    final = text[text.index("FROM scratch") :]
+    copied = dict(re.findall(r"COPY --from=build /src/build/portable/\$\{TARGETARCH\}/(\S+) /(\S+)", final))
+    for image in contents:
+        assert set(copied.values()) == set(image.files)
+        for source, target in copied.items():
+            built = native_build.FOLDER / image.architecture / source
+            assert built.read_bytes() == image.files[target].content
+        assert f"ENTRYPOINT {json.dumps(list(image.entrypoint))}" in final
+    wanted = set(re.search(r"wanted = \{(.*)\}", text)[1].replace('"', "").split(", "))
+    assert wanted <= {package.split("==")[0].lower() for package in versions.packages()}
 
 
 def test_built_twice_it_is_the_same(contents: list[oci.Image], tmp_path: Path) -> None:

@@ -3,18 +3,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
 from tests.harness import needs
-from tests.node.node_root import NodeRoot, bare_environment, mounted, only_capabilities, power_limit, set_power_limit, shown
+from tests.node.node_root import (
+    NodeRoot,
+    bare_environment,
+    mounted,
+    only_capabilities,
+    power_limit,
+    set_power_limit,
+    shown,
+)
 
 pytestmark = pytest.mark.native
 
@@ -78,8 +86,9 @@ def test_killed_at_any_moment_the_next_run_finishes_and_users_see_whole_gpus(nod
     assert len(node.uuids()) == 6
     assert set(node.uuids()) <= known
     assert not list(node.path.rglob(".*")), "staged files are left"
-    assert [path.name for path in (node.path / "driver/usr/lib64").glob("*.so.5*")].count("libnvidia-ml.so.580.65.06") == 1
-    assert len(list((node.path / "driver/usr/lib64").iterdir())) == 4
+    libraries = [path.name for path in (node.path / "driver/usr/lib64").iterdir()]
+    assert "libnvidia-ml.so.580.65.06" in libraries
+    assert len(libraries) == 4, "an old version is left"
 
 
 def test_users_keep_their_library_and_see_the_new_state(node: NodeRoot) -> None:
@@ -102,10 +111,8 @@ def test_full_disk_keeps_the_old_state(node: NodeRoot) -> None:
         node.install(4)
         set_power_limit(node.inventory(), 2, 111000)
         filler = node.path / "filler"
-        try:
+        with contextlib.suppress(OSError):
             filler.write_bytes(b"x" * (16 << 20))
-        except OSError:
-            pass
         before = node.tree()
         done = node.install(8, driver_version="580.65.06", code=3)
         shown(done, [f"{node.path}/driver/usr/lib64/libnvidia-ml.so.580.65.06", "No space left", "free space"])
@@ -190,5 +197,5 @@ def test_odd_things_in_the_way(node: NodeRoot) -> None:
     """A folder where a file belongs is somebody's mistake: named, not followed and not removed."""
     (node.path / "driver/usr/lib64/libnvidia-ml.so.550.163.01").mkdir(parents=True)
     shown(node.install(3, code=3), ["libnvidia-ml.so.550.163.01: cannot be put in place"])
-    Path(node.path / "driver/usr/lib64/libnvidia-ml.so.550.163.01").rmdir()
+    (node.path / "driver/usr/lib64/libnvidia-ml.so.550.163.01").rmdir()
     node.install(3)

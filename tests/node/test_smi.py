@@ -37,7 +37,7 @@ TABLE = """\
 |=========================================================================================|
 |  No running processes found                                                             |
 +-----------------------------------------------------------------------------------------+
-"""  # noqa: W291
+"""  # noqa: W293
 
 
 def test_table(node: NodeRoot) -> None:
@@ -103,8 +103,9 @@ def test_every_field_of_the_help_answers(node: NodeRoot) -> None:
 
 @pytest.mark.parametrize(
     ("id_", "rows"),
-    [("1", "1\n"), ("0x2", "2\n"), ("2,0", "0\n2\n"), ("0,0", "0\n"), ("0,99", "0\n"), ("00004E56:03:00.0", "2\n"), ("{uuid}", "1\n")],
-)
+    [("1", "1\n"), ("0x2", "2\n"), ("2,0", "0\n2\n"), ("0,0", "0\n"), ("0,99", "0\n"),
+     ("00004E56:03:00.0", "2\n"), ("{uuid}", "1\n")],
+)  # fmt: skip
 def test_choosing_gpus(node: NodeRoot, id_: str, rows: str) -> None:
     node.install(3)
     chosen = id_.format(uuid=node.uuids()[1])
