@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import functools
+import json
 from collections import Counter
 from collections.abc import Iterator
 
@@ -18,10 +20,7 @@ def problems(rendered: Rendered) -> list[str]:
     found: list[str] = []
     for item in rendered.objects:
         title = f"{item['kind']}/{item['metadata']['name']}"
-        try:
-            kubernetes_validate.validate(item, PINNED, strict=True)
-        except kubernetes_validate.ValidationError as error:
-            found.append(f"{title}: {'.'.join(str(part) for part in error.path)}: {error.message}")
+        found += [f"{title}: {problem}" for problem in invalid(json.dumps(item))]
         wrong = [(path, value) for path, value in texts(item) if not isinstance(value, str)]
         found += [f"{title}: {path} is no text, got {value!r}" for path, value in wrong]
     names = Counter(
@@ -29,6 +28,16 @@ def problems(rendered: Rendered) -> list[str]:
         for item in rendered.objects
     )
     return found + [f"{name} is there {count} times" for name, count in names.items() if count > 1]
+
+
+@functools.cache
+def invalid(item: str) -> tuple[str, ...]:
+    """What the pinned Kubernetes' schema says. Many renders have most of their objects in common."""
+    try:
+        kubernetes_validate.validate(json.loads(item), PINNED, strict=True)
+    except kubernetes_validate.ValidationError as error:
+        return (f"{'.'.join(str(part) for part in error.path)}: {error.message}",)
+    return ()
 
 
 def texts(item: dict) -> Iterator[tuple[str, object]]:
