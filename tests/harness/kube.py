@@ -74,7 +74,8 @@ class Kube(Pods):
             except (ValueError, KeyError, TypeError):
                 message = text
             raise KubeError(answer.status, f"{method} {path}", message)
-        return json.loads(text) if text.startswith("{") else text
+        # By its type, not by its look: a pod may well log JSON.
+        return json.loads(text) if "json" in (answer.getheader("Content-Type") or "") else text
 
     @functools.lru_cache(maxsize=256)  # noqa: B019 - one Kube for a cluster
     def _resource(self, version: str, kind: str) -> tuple[str, bool]:
