@@ -17,7 +17,6 @@ from tests.harness import cache, command, golang, versions
 
 CODE = {".py", ".c", ".h", ".go", ".sh"}
 SPDX = "SPDX-License-Identifier: Apache-2.0"
-ORDINARY_HOMES = {"/", "/root", "/nonexistent"}  # they occur in images and examples
 
 
 def files(*suffixes: str) -> list[Path]:
@@ -66,10 +65,12 @@ def package_hosts() -> set[str]:
 
 def machine_names(hosts: set[str] | None = None) -> Iterator[str]:
     """Paths and hosts that only mean something on the machine where they were written."""
-    places = {str(versions.CHECKOUT): "this checkout", str(cache.root()): "this machine's cache"}
-    if str(Path.home()) not in ORDINARY_HOMES:
-        places[str(Path.home())] = "a home folder"
-    names = {re.escape(place) + r"(?![\w.-])": f"{what} as an absolute path" for place, what in places.items()}
+    places = {versions.CHECKOUT: "this checkout", cache.root(): "this machine's cache", Path.home(): "a home folder"}
+    names = {
+        r"(?<![\w.})-])" + re.escape(str(place)) + r"(?![\w.-])": f"{what} as an absolute path"
+        for place, what in places.items()
+        if len(place.parts) > 2  # /src and /root are names that images and examples use too
+    }
     for host in package_hosts() if hosts is None else hosts:
         names[r"(?<![\w.-])" + re.escape(host) + r"(?![\w-]|\.\w)"] = "the host of a package source"
     rules = [(re.compile(pattern), what) for pattern, what in names.items()]

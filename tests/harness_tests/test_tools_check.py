@@ -3,6 +3,7 @@
 
 import io
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -63,6 +64,14 @@ def test_names_of_one_machine(tree, monkeypatch):
         "c.sh:1: names this machine's cache as an absolute path, got /var/tmp/own-cache; say it without",
         "d.toml:1: names the host of a package source, got packages.example.org; say it without",
     ]
+
+
+def test_a_checkout_with_an_ordinary_name_is_not_found_everywhere(tree, monkeypatch):
+    top = tree("a.md", "native/src and WORKDIR /src, ${HOME}/opt/here\n")
+    monkeypatch.setattr(textrules, "files", lambda: [top / "a.md"])
+    for checkout in ("/src", "/opt/here"):
+        monkeypatch.setattr(versions, "CHECKOUT", Path(checkout))
+        assert list(textrules.machine_names(hosts=set())) == []
 
 
 def test_package_sources_are_asked_from_the_tools(monkeypatch):
