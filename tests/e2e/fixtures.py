@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a test of this folder asks for: the shared stage, a namespace of its own, objects outside of any namespace.
+
+Loaded by conftest.py, which brings the cluster itself.
+"""
+
+import secrets
+
+import pytest
+
+from tests.e2e.space import Space
+from tests.e2e.stage import Stage
+
+
+@pytest.fixture(scope="session")
+def stage(cluster, tmp_path_factory):
+    made = Stage(cluster, tmp_path_factory.mktemp("values"))
+    yield made
+    for node in list(made.standing):
+        made.clear(node)
+
+
+@pytest.fixture
+def namespace(stage):
+    space = Space(stage.kube, f"e2e-{secrets.token_hex(3)}")
+    space.open()
+    yield space
+    space.close()
+
+
+@pytest.fixture
+def cluster_objects(stage):
+    """Creates objects that belong to no namespace; they are deleted afterwards."""
+    made = []
+
+    def create(*items: dict) -> None:
+        stage.kube.apply(items)
+        made.extend(items)
+
+    yield create
+    for item in made:
+        stage.kube.delete(item["apiVersion"], item["kind"], item["metadata"]["name"])

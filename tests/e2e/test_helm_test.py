@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`helm test` proves a release on the cluster, says what is missing where it cannot, and leaves nothing behind."""
+
+import pytest
+
+from tests.e2e.host import ROOT
+
+pytestmark = pytest.mark.cluster
+
+
+@pytest.fixture
+def tested(stage, node_a):
+    return stage.simulate(node_a, gpuSim={"deviceCount": 3, "memoryMB": 14141, "deviceName": "Tested GPU"})
+
+
+def test_it_passes_twice_and_leaves_no_pod_that_holds_a_gpu(tested, stage, node_a):
+    uuids = [gpu.uuid for gpu in stage.host(node_a).inventory()]
+    for _ in range(2):
+        said = stage.helm_test(tested)
+        assert said.count("Succeeded") == 2, said
+        assert "Tested GPU" in said and "14141" in said
+        assert any(uuid in said for uuid in uuids)
+    assert stage.allocations(node_a) == {}
+
+
+def test_it_fails_when_the_node_is_not_what_the_values_say(tested, stage, node_a):
+    by_hand = [
+        *(f"{ROOT}/driver/usr/bin/gpu-sim", "install", "--root", ROOT, "--host-root", ROOT),
+        *("--library", f"{ROOT}/driver/libnvidia-ml.so.1", "--count", "3", "--profile", "a100-sxm4-40gb"),
+        *("--name", "Tested GPU", "--memory-mib", "14142"),
+        *("--release", tested, "--namespace", "default", "--node", node_a, "--pod", "by-hand"),
+    ]
+    stage.cluster.node(node_a).run(by_hand)
+    try:
+        said = stage.helm_test(tested, fails=True)
+        assert "14141" in said and "14142" in said
+    finally:
+        stage.clear(node_a)
+
+
+def test_with_no_labelled_node_it_names_the_label_command(stage):
+    """`helm install --wait` is content with a DaemonSet that wants no node; the test is not."""
+    values = {"gpuSim": {"deviceCount": 3}, "nodeSelector": {"gpu-sim": "nobody-has-this"}}
+    stage.install("nowhere", None, values, extra=["--wait", "--timeout=60s"])
+    try:
+        said = stage.helm_test("nowhere", fails=True)
+        assert "kubectl label node <node> gpu-sim=nobody-has-this" in said
+    finally:
+        stage.helm.uninstall("nowhere", "default")
+    assert stage.objects_of("nowhere") == []
