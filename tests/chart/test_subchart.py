@@ -80,7 +80,7 @@ def differently_merged(case: cases.Case) -> bool:
     return case.judge == "rules" or any(word in case.mistakes[0].message for word in ("missing", "additional"))
 
 
-@pytest.mark.parametrize("case", filter(differently_merged, cases.negative()), ids=lambda case: case.file.stem)
+@pytest.mark.parametrize("case", [*filter(differently_merged, cases.negative())], ids=lambda case: case.file.stem)
 def test_wrong_values_are_named_there_too(chart: Charts, umbrella: Path, tmp_path: Path, case: cases.Case) -> None:
     error = chart.refuse(deeper(case, tmp_path), chart=umbrella)
     if case.judge == "schema":
