@@ -23,6 +23,19 @@ def test_count_and_memory(chart: Charts, count: int, memory: int) -> None:
     assert (given["--count"], given["--memory-mib"]) == (str(count), str(memory))
 
 
+@pytest.mark.parametrize("number", [1048576, 16777216])
+def test_large_numbers_of_a_file_stay_in_digits(chart: Charts, tmp_path: Path, number: int) -> None:
+    """Helm reads numbers of a file, unlike those of --set, as floating point: 1.6777216e+07."""
+    values = {
+        "gpuSim": {"memoryMB": number},
+        "workload": {"namespace": "team-a", "quota": {"requests.nvidia.com/gpu": number}},
+    }
+    rendered = rendered_with(chart, tmp_path, values)
+    assert rendered.arguments("installer")["--memory-mib"] == str(number)
+    assert str(number) in rendered.test_pod("test-gpu")["spec"]["containers"][0]["args"]
+    assert rendered.one("ResourceQuota")["spec"]["hard"] == {"requests.nvidia.com/gpu": str(number)}
+
+
 @pytest.mark.parametrize("profile", PROFILES)
 def test_profile(chart: Charts, profile: str) -> None:
     assert chart.render(options=["--set", f"gpuSim.profile={profile}"]).arguments("installer")["--profile"] == profile
