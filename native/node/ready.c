@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * `gpu-sim ready`: the node's readiness probe. Ready means usable: the kubelet has every GPU of the inventory, which it
- * shows in the checkpoint that it writes whenever a device plugin reports. */
+ * shows in the checkpoint that it writes whenever a device plugin reports, and a plugin answers beside it: the kubelet
+ * does not write down that one has gone. */
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 #include "../src/reader.h"
 #include "arguments.h"
 #include "commands.h"
+#include "foreign.h"
 #include "json.h"
 #include "layout.h"
 #include "place.h"
@@ -75,6 +77,23 @@ static int compare(const struct gs_inventory *inventory, const char *devices) {
     return EXIT_FINE;
 }
 
+/* A second plugin on the node takes the socket of the first, and when it leaves nobody is behind it. */
+static bool plugin_answers(const char *checkpoint) {
+    char directory[PATH_MAX], path[PATH_MAX];
+    snprintf(directory, sizeof directory, "%s", checkpoint);
+    char *slash = strrchr(directory, '/');
+    if (slash) {
+        *slash = 0;
+    }
+    if (foreign_plugin(slash ? directory : ".", path, sizeof path)) {
+        return true;
+    }
+    problem(slash ? directory : ".",
+            "not ready: the kubelet remembers the GPUs, but no device plugin answers here; "
+            "delete this pod to start the plugin anew");
+    return false;
+}
+
 int command_ready(int count, char **words) {
     const char *root = NULL, *checkpoint = NULL;
     bool no_kubelet = false;
@@ -119,7 +138,7 @@ int command_ready(int count, char **words) {
         } else if (!devices) {
             problem(checkpoint, "not ready: no device plugin has registered with the kubelet");
         } else {
-            code = compare(mapping.inventory, devices);
+            code = plugin_answers(checkpoint) ? compare(mapping.inventory, devices) : EXIT_INPUT;
         }
         free(text);
     }

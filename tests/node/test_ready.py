@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`gpu-sim ready`: true exactly when the kubelet's checkpoint has every GPU of the inventory."""
+"""`gpu-sim ready`: true exactly when the kubelet's checkpoint has every GPU of the inventory and a plugin answers."""
 
 from __future__ import annotations
 
+import contextlib
 import json
+import socket
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,6 +15,16 @@ import pytest
 from tests.node.node_root import NodeRoot, shown
 
 pytestmark = pytest.mark.native
+
+
+@pytest.fixture(autouse=True)
+def plugin(node: NodeRoot) -> Iterator[socket.socket]:
+    """What a running device plugin shows: its socket, in the folder of the kubelet's checkpoint."""
+    with socket.socket(socket.AF_UNIX) as listening:
+        with contextlib.chdir(node.path.parent):  # the whole path may be longer than an address can be
+            listening.bind("nvidia-gpu.sock")
+        listening.listen()
+        yield listening
 
 
 def checkpoint(node: NodeRoot, registered: object, *, entries: object = None) -> Path:
@@ -78,3 +92,16 @@ def test_gpus_that_were_taken_away_need_not_be_registered(node: NodeRoot) -> Non
     node.install(2)
     path = checkpoint(node, {"nvidia.com/gpu": node.uuids()})
     assert "all 2 GPUs" in node.run("ready", "--root", node.path, "--checkpoint", path).stdout
+
+
+def test_a_kubelet_that_only_remembers_is_not_enough(node: NodeRoot) -> None:
+    node.install(3)
+    with tempfile.TemporaryDirectory(prefix="gs") as short, socket.socket(socket.AF_UNIX) as listening:
+        kept = Path(short) / "kubelet_internal_checkpoint"
+        kept.write_bytes(checkpoint(node, {"nvidia.com/gpu": node.uuids()}).read_bytes())
+        words = ("ready", "--root", node.path, "--checkpoint", kept)
+        shown(node.run(*words, code=1), [f"{short}: not ready: ", "no device plugin answers here"])
+        listening.bind(f"{short}/nvidia-gpu.sock")  # there, and nobody behind it
+        shown(node.run(*words, code=1), ["no device plugin answers here; delete this pod"])
+        listening.listen()
+        assert "all 3 GPUs" in node.run(*words).stdout
