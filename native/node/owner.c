@@ -181,9 +181,10 @@ int owner_claim(const struct place *place, const struct claim *claim) {
                 claim->node, seen.owner.release, seen.owner.namespace);
             return fd;
         }
-        /* A driver does not go away while we wait. */
+        /* A driver does not go away while we wait; a file that moved is worth some more looks. */
+        double patience = seen.verdict == MOVED ? deadline + TAKE_OVER_SECONDS : deadline;
         bool hopeless =
-            seen.verdict == FOREIGN_DRIVER || (now >= deadline && seen.verdict != FREE_BUT_THEIRS);
+            seen.verdict == FOREIGN_DRIVER || (now >= patience && seen.verdict != FREE_BUT_THEIRS);
         if (hopeless) {
             explain(claim, &seen, problem);
             owner_let_go(place, fd);

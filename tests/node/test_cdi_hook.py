@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from tests.node.bundle import LIBRARY, Bundle
 
 pytestmark = pytest.mark.native
+PLANTED = f"planted-{os.getpid()}"  # another in each run: what a broken hook left must not fail the next one
 
 
 def test_links_as_the_plugins_specification_asks(bundle: Bundle) -> None:
@@ -47,21 +49,28 @@ def test_links_of_an_image_lead_nowhere_outside(bundle: Bundle, tmp_path: Path, 
     outside.mkdir()
     before = sorted(Path("/etc").iterdir()), sorted(Path().iterdir())
     (bundle.root / "evil").symlink_to(way.format(outside=outside))
-    bundle.link("x", "/evil/planted")
-    bundle.link("x", "/evil/../planted-too")
+    bundle.link("x", f"/evil/{PLANTED}")
+    bundle.link("x", f"/evil/../{PLANTED}-too")
     assert list(outside.iterdir()) == []
     assert (sorted(Path("/etc").iterdir()), sorted(Path().iterdir())) == before
     planted = [line for line in bundle.names() if line.endswith(" -> x")]
     assert len(planted) == 2, "it belongs where the container itself will see that path"
 
 
+def test_an_absolute_link_begins_at_the_containers_root(bundle: Bundle) -> None:
+    (bundle.root / "a/b").mkdir(parents=True)
+    (bundle.root / "a/b/way").symlink_to("/c/d")
+    bundle.link("x", "/a/b/way/../name")
+    assert bundle.names() == ["a/b/way -> /c/d", "c/name -> x"]
+
+
 def test_dots_cannot_climb_out(bundle: Bundle, tmp_path: Path) -> None:
-    bundle.link("x", "/../../../../../../../../../../../../../tmp/planted")
-    bundle.link("x", "a/../../../b/../../../../planted")
-    assert "tmp/planted -> x" in bundle.names()
-    assert "planted -> x" in bundle.names()
-    assert not Path("/tmp/planted").is_symlink()
-    assert not (tmp_path / "planted").is_symlink()
+    bundle.link("x", f"/../../../../../../../../../../../../../tmp/{PLANTED}")
+    bundle.link("x", f"a/../../../b/../../../../{PLANTED}")
+    assert f"tmp/{PLANTED} -> x" in bundle.names()
+    assert f"{PLANTED} -> x" in bundle.names()
+    assert not Path(f"/tmp/{PLANTED}").is_symlink()
+    assert not (tmp_path / PLANTED).is_symlink()
 
 
 def test_the_last_name_is_not_followed(bundle: Bundle, tmp_path: Path) -> None:
@@ -95,9 +104,9 @@ def test_link_specifications_that_are_none(bundle: Bundle, link: str) -> None:
      '{"bundle":"/' + "x" * 9000 + '"}', '{"root":"/"}', '{"root":"/../.."}', '{"root":"//"}', "\\", '{"a":"\\u12"}'],
 )  # fmt: skip
 def test_a_state_that_is_none_changes_nothing(bundle: Bundle, state: str) -> None:
-    assert bundle.run("create-symlinks", "--link", "x::/usr/lib64/planted", state=state)
+    assert bundle.run("create-symlinks", "--link", f"x::/usr/lib64/{PLANTED}", state=state)
     assert bundle.names() == []
-    assert not Path("/usr/lib64/planted").is_symlink()
+    assert not Path(f"/usr/lib64/{PLANTED}").is_symlink()
 
 
 @pytest.mark.parametrize(
@@ -105,7 +114,7 @@ def test_a_state_that_is_none_changes_nothing(bundle: Bundle, state: str) -> Non
 )
 def test_a_specification_that_is_none_changes_nothing(bundle: Bundle, config: str) -> None:
     bundle.configure(config)
-    bundle.link("x", "/usr/lib64/planted")
+    bundle.link("x", f"/usr/lib64/{PLANTED}")
     assert bundle.names() == []
     assert not (bundle.folder / "usr").exists()
 
