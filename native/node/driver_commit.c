@@ -98,45 +98,64 @@ static bool keep_library(const char *name, const void *version) {
     return false;
 }
 
+enum { MOST_DEVICES = 256 };
+
 struct devices {
-    bool gpu[256];
+    bool control;
+    bool gpu[MOST_DEVICES];
 };
 
 static bool keep_device(const char *name, const void *context) {
     const struct devices *devices = context;
     if (!strcmp(name, "nvidiactl") || !strcmp(name, "nvidia-uvm")) {
-        return true;
+        return devices->control;
     }
     char *end;
     unsigned long minor = strncmp(name, "nvidia", 6) || !isdigit((unsigned char)name[6])
-                              ? 256
+                              ? MOST_DEVICES
                               : strtoul(name + 6, &end, 10);
-    return minor < 256 && !*end && devices->gpu[minor];
+    return minor < MOST_DEVICES && !*end && devices->gpu[minor];
 }
 
-static bool commit_devices(const struct place *place, const struct driver_root *driver,
-                           const struct gs_inventory *built) {
-    struct devices devices = {0};
-    char path[PATH_MAX];
-    for (uint32_t i = 0; driver->can_make_devices && i < GS_SLOTS; i++) {
+static void wanted_devices(const struct gs_inventory *built, struct devices *devices) {
+    for (uint32_t i = 0; i < GS_SLOTS; i++) {
         struct gs_state state;
         struct gs_config config;
         gs_read_state(gs_gpu_at(built, i), &state);
         gs_read_config(gs_gpu_at(built, i), &config);
-        if (state.slot != GS_SLOT_PRESENT || config.minor >= 256) {
-            continue;
+        if (state.slot == GS_SLOT_PRESENT && config.minor < MOST_DEVICES) {
+            devices->gpu[config.minor] = true;
         }
-        devices.gpu[config.minor] = true;
-        snprintf(path, sizeof path, DEVICES "/nvidia%u", config.minor);
-        if (!place_device(place, path)) {
+    }
+}
+
+bool driver_root_make_devices(const struct place *place, const struct driver_root *driver,
+                              const struct gs_inventory *built) {
+    struct devices devices = {0};
+    char path[PATH_MAX];
+    if (!driver->can_make_devices) {
+        return true;
+    }
+    wanted_devices(built, &devices);
+    for (unsigned minor = 0; minor < MOST_DEVICES; minor++) {
+        snprintf(path, sizeof path, DEVICES "/nvidia%u", minor);
+        if (devices.gpu[minor] && !place_device(place, path)) {
             problem_errno(path, "cannot be made");
             return false;
         }
     }
-    if (driver->can_make_devices && (!place_device(place, DEVICES "/nvidiactl") ||
-                                     !place_device(place, DEVICES "/nvidia-uvm"))) {
-        problem_errno(DEVICES "/nvidiactl", "cannot be made");
+    if (!place_device(place, DEVICES "/nvidiactl") || !place_device(place, DEVICES "/nvidia-uvm")) {
+        problem_errno(DEVICES, "nvidiactl and nvidia-uvm cannot be made");
         return false;
+    }
+    return true;
+}
+
+static bool remove_other_devices(const struct place *place, const struct driver_root *driver,
+                                 const struct gs_inventory *built) {
+    struct devices devices = {.control = driver->can_make_devices};
+    if (driver->can_make_devices) {
+        wanted_devices(built, &devices);
     }
     return remove_others(place, DEVICES, keep_device, &devices);
 }
@@ -145,7 +164,7 @@ bool driver_root_commit(const struct place *place, const struct driver_root *dri
                         const struct gs_inventory *built) {
     const char *version = driver->library_path + strlen(LIBRARIES "/" LIBRARY_PREFIX);
     return (!driver->new_library || place_commit(place, driver->library_path)) &&
-           commit_links(place, driver) && commit_devices(place, driver, built) &&
+           commit_links(place, driver) && remove_other_devices(place, driver, built) &&
            commit_programs(place, driver) &&
            (!driver->new_config || place_commit(place, PLUGIN_CONFIG)) &&
            remove_others(place, LIBRARIES, keep_library, version);

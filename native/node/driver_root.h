@@ -24,6 +24,10 @@ bool strategies_valid(const char *list);
 bool driver_root_stage(const struct place *place, struct driver_root *driver,
                        const char *driver_version);
 void driver_root_discard(const struct place *place, const struct driver_root *driver);
+/* Before the inventory names them: a GPU without its node would not be seen, a node without its GPU is nothing. */
+bool driver_root_make_devices(const struct place *place, const struct driver_root *driver,
+                              const struct gs_inventory *built);
+/* After it: the rest, and what is no longer wanted. */
 bool driver_root_commit(const struct place *place, const struct driver_root *driver,
                         const struct gs_inventory *built);
 

@@ -130,7 +130,8 @@ static int place_all(const struct place *place, const struct request *r,
         place_discard(place, inventory.wanted);
         return EXIT_MACHINE;
     }
-    if (!inventory_commit(place, built, &inventory, &changed) ||
+    if (!driver_root_make_devices(place, &driver, built) ||
+        !inventory_commit(place, built, &inventory, &changed) ||
         !driver_root_commit(place, &driver, built)) {
         return EXIT_MACHINE;
     }
