@@ -14,6 +14,8 @@ def test_notes_begin_with_the_label_command(install: Install) -> None:
     _, notes = install("--set", "nodeSelector.pool=a,gpuSim.deviceCount=7,gpuSim.profile=tesla-t4")
     assert notes.splitlines()[0] == "kubectl label node <node> gpu-sim=true pool=a"
     assert "7 x Tesla T4 with 15360 MiB" in notes
+    assert "Nodes without\nall of these labels are left alone." in notes
+    assert "Nodes without\nthis label are left alone." in install()[1]
     assert "helm test rel-a -n ns-a --logs" in notes
     assert "helm uninstall rel-a -n ns-a" in notes
     assert "WARNING" not in notes
