@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -156,7 +157,14 @@ void owner_let_go(const struct place *place, int fd) {
     close(fd);
 }
 
-int owner_claim(const struct place *place, const struct claim *claim) {
+static volatile sig_atomic_t told_to_stop;
+
+static void stop(int number) {
+    (void)number;
+    told_to_stop = 1;
+}
+
+static int wait_for_claim(const struct place *place, const struct claim *claim) {
     double deadline = clock_seconds() + claim->wait_seconds, free_since = 0;
     bool told = false;
     for (;;) {
@@ -167,6 +175,11 @@ int owner_claim(const struct place *place, const struct claim *claim) {
             return -1;
         }
         double now = clock_seconds();
+        if (told_to_stop) {
+            problem(NULL, "node %s: told to stop while waiting; nothing was changed", claim->node);
+            owner_let_go(place, fd);
+            return -1;
+        }
         if (seen.verdict == OURS) {
             return fd;
         }
@@ -198,6 +211,16 @@ int owner_claim(const struct place *place, const struct claim *claim) {
         owner_let_go(place, fd);
         clock_pause();
     }
+}
+
+/* A pod that is deleted while it waits must not take the node when that becomes free: nobody would clean up after it. As
+ * process 1 of a container there is no default action for SIGTERM. */
+int owner_claim(const struct place *place, const struct claim *claim) {
+    struct sigaction ask = {.sa_handler = stop}, before;
+    sigaction(SIGTERM, &ask, &before);
+    int fd = wait_for_claim(place, claim);
+    sigaction(SIGTERM, &before, NULL);
+    return fd;
 }
 
 bool owner_write(const struct place *place, int fd, const struct owner *us) {

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import os
+import signal
 import socket
 import subprocess
 import threading
@@ -80,6 +82,22 @@ def test_an_owner_that_leaves_while_we_wait_makes_room(node: NodeRoot) -> None:
     program.stderr.close()
     assert len(node.uuids()) == 2
     assert "release=second" in (node.path / "owner").read_text()
+
+
+def test_a_pod_that_is_deleted_while_it_waits_never_takes_the_node(node: NodeRoot) -> None:
+    node.install(4, release="first")
+    # As process 1, as in a container: there the kernel ignores a SIGTERM that nobody handles.
+    words = ["unshare", "--pid", "--fork", "--kill-child", *node.words(2, release="second", wait=30)]
+    with agent_of(node):
+        before = node.tree()
+        program = subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
+        assert "waiting" in program.stderr.readline() + program.stderr.readline()
+        inner = Path(f"/proc/{program.pid}/task/{program.pid}/children").read_text().split()[0]
+        os.kill(int(inner), signal.SIGTERM)
+    assert program.wait(timeout=5) == 1
+    assert "node node-1: told to stop while waiting; nothing was changed" in program.stderr.read()
+    program.stderr.close()
+    assert node.tree() == before
 
 
 def test_a_dead_owner_is_taken_over_after_some_seconds(node: NodeRoot) -> None:
