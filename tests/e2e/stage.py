@@ -14,8 +14,10 @@ from tests.e2e.looking import USABLE_S, Looking
 from tests.harness import command
 from tests.harness.cluster import Cluster
 from tests.harness.helm import HelmError
+from tests.harness.versions import CHECKOUT
 from tests.harness.wait import wait_until
 
+CHART = CHECKOUT / "charts/gpu-sim"
 LABEL = {"gpu-sim": "true"}
 RBAC = "rbac.authorization.k8s.io/v1"
 KINDS = [
@@ -41,7 +43,7 @@ class Stage(Looking):
             values = {"nodeSelector": {**LABEL, "kubernetes.io/hostname": node}, **values}
         file = self.folder / f"{release}.yaml"
         file.write_text(json.dumps(values))  # JSON is YAML
-        self.helm.apply(release, values=[file], namespace=namespace, extra=["--create-namespace", *extra])
+        self.helm.apply(release, CHART, values=[file], namespace=namespace, extra=["--create-namespace", *extra])
 
     def simulate(self, node: str, **values: dict) -> str:
         """The node has exactly these values when this returns; the release's name."""
@@ -62,21 +64,31 @@ class Stage(Looking):
             self.helm.uninstall(release, "default")
 
     def clear(self, node: str) -> None:
-        """The node has no release when this returns."""
+        """The node has no release, and nothing of one, when this returns."""
         self.uninstall(node)
         self.wait_no_gpus(node)
+        wait_until(
+            f"{node} to be clean",
+            lambda: not self.host(node).files(),
+            USABLE_S,
+            seen=lambda: self.host(node).files(),
+        )
 
     def delete_node_pod(self, node: str) -> None:
         meta = self.node_pod(node)["metadata"]
         self.kube.delete("v1", "Pod", meta["name"], meta["namespace"])
 
     def objects_of(self, release: str) -> list[str]:
-        """Every object that carries the release's label, as namespace/Kind/name."""
+        """Every object that carries the release's label, as namespace/Kind/name, but the pods of `helm test`.
+
+        Helm keeps those for their logs, and so does an uninstall; they have ended and hold nothing.
+        """
         selector = f"app.kubernetes.io/instance={release}"
         return sorted(
             f"{item['metadata'].get('namespace', 'cluster')}/{kind}/{item['metadata']['name']}"
             for version, kind in KINDS
             for item in self.kube.list(version, kind, labelSelector=selector)
+            if "helm.sh/hook" not in item["metadata"].get("annotations", {})
         )
 
     def daemonset(self, release: str) -> dict | None:

@@ -3,7 +3,7 @@
 
 import pytest
 
-from tests.e2e.host import ROOT
+from tests.harness import command
 
 pytestmark = pytest.mark.cluster
 
@@ -23,15 +23,12 @@ def test_it_passes_twice_and_leaves_no_pod_that_holds_a_gpu(tested, stage, node_
     assert stage.allocations(node_a) == {}
 
 
-def test_it_fails_when_the_node_is_not_what_the_values_say(tested, stage, node_a):
-    by_hand = [
-        *(f"{ROOT}/driver/usr/bin/gpu-sim", "install", "--root", ROOT, "--host-root", ROOT),
-        *("--library", f"{ROOT}/driver/libnvidia-ml.so.1", "--count", "3", "--profile", "a100-sxm4-40gb"),
-        *("--name", "Tested GPU", "--memory-mib", "14142"),
-        *("--release", tested, "--namespace", "default", "--node", node_a, "--pod", "by-hand"),
-    ]
-    stage.cluster.node(node_a).run(by_hand)
+def test_it_fails_when_the_node_is_not_what_the_values_say(tested, stage, node_a, native):
+    values = ["--count", "3", "--name", "Tested GPU", "--memory-mib", "14142"]
+    owner = ["--node", node_a, "--release", tested, "--namespace", "default"]
+    tool, inventory = native / "tests/inventory_tool", stage.host(node_a).inventory_file()
     try:
+        command.run([tool, inventory, "apply", *values, *owner])
         said = stage.helm_test(tested, fails=True)
         assert "14141" in said and "14142" in said
     finally:

@@ -6,6 +6,7 @@ import signal
 
 import pytest
 
+from tests.harness.kube import KubeError
 from tests.harness.wait import wait_until
 
 pytestmark = pytest.mark.cluster
@@ -40,7 +41,9 @@ def test_a_plugin_that_fails_on_errors_heals_by_itself(stage, node_a, library):
     library.away()
     os.kill(stage.host(node_a).process("device-plugin"), signal.SIGKILL)
     wait_until("the GPUs to be gone", lambda: stage.gpus(node_a)[1] == 0, 30, seen=lambda: stage.gpus(node_a))
-    log = wait_until("the plugin's reason", lambda: _reason(stage.plugin_log(node_a, previous=True)), 30)
+    log = wait_until(
+        "the plugin's reason", lambda: _reason(stage.plugin_log(node_a, previous=True)), 30, retry=(OSError, KubeError)
+    )
     assert "ERROR_LIBRARY_NOT_FOUND" in log
     assert stage.pod_identity(node_a)[1]["device-plugin"] > 0
     library.back()

@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from tests.e2e.host import PLUGINS
-from tests.e2e.scenes import gpu_pod, load
+from tests.e2e.scenes import gpu_pod, load, on_node
 from tests.harness.wait import wait_until
 
 pytestmark = pytest.mark.cluster
@@ -55,15 +55,38 @@ def test_a_restarted_kubelet_has_its_gpus_again_with_no_pod_touched(times, stage
     assert stage.allocated(node_a, namespace.name, "before") == held
 
 
-def test_a_ready_node_pod_with_no_gpus_is_not_mistaken_for_health(stage, node_a):
-    """The plugin watches a folder; when that is replaced under it, it never learns that the kubelet came back."""
+@pytest.mark.parametrize("checkpoint, shown", [("kept", 0), ("lost", 3)])
+def test_a_replaced_plugin_folder_is_noticed_and_mended_by_a_new_pod(checkpoint, shown, stage, node_a):
+    """The plugin watches the folder that was there; of the new one it learns nothing, nor that the kubelet came back.
+
+    What the node shows then depends on the kubelet's memory and proves nothing: without it, the old number stays.
+    """
     stage.simulate(node_a, gpuSim=THREE)
-    node = stage.cluster.node(node_a)
+    node, folder = stage.cluster.node(node_a), stage.host(node_a).path(PLUGINS)
     node.stop_kubelet()
-    shutil.rmtree(stage.host(node_a).path(PLUGINS))
+    kept = (folder / "kubelet_internal_checkpoint").read_bytes()
+    shutil.rmtree(folder)
+    folder.mkdir(mode=0o750)
+    if checkpoint == "kept":
+        (folder / "kubelet_internal_checkpoint").write_bytes(kept)
     node.start_kubelet()
-    wait_until("the GPUs to be gone", lambda: stage.gpus(node_a)[1] == 0, 60, seen=lambda: stage.gpus(node_a))
+    wait_until("the pod to say that it is of no use", lambda: not stage.ready(node_a), 40)
+    wait_until("the node to show it", lambda: stage.gpus(node_a)[1] == shown, 20, seen=lambda: stage.gpus(node_a))
+    stage.delete_node_pod(node_a)
+    stage.wait_gpus(node_a, 3, deadline_s=60)
+    wait_until("the new pod to be ready", lambda: stage.ready(node_a), 30)
+
+
+def test_a_plugin_whose_socket_was_stolen_is_noticed_and_mended_by_a_new_pod(stage, node_a, namespace):
+    stage.simulate(node_a, gpuSim=THREE)
+    namespace.create(*on_node(load("second-plugin"), node_a))
+    namespace.wait_phase("second-plugin", "Running")
+    wait_until(
+        "the second plugin to register",
+        lambda: "Registered device plugin" in stage.kube.pod_log(namespace.name, "second-plugin"), 20,
+    )  # fmt: skip
+    namespace.delete_pods("second-plugin", grace_s=5)
+    wait_until("the GPUs to be gone", lambda: stage.gpus(node_a)[1] == 0, 30, seen=lambda: stage.gpus(node_a))
     wait_until("the pod to say that it is of no use", lambda: not stage.ready(node_a), 30)
     stage.delete_node_pod(node_a)
     stage.wait_gpus(node_a, 3, deadline_s=60)
-    assert stage.ready(node_a)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """One node has one owner: a second release, or a foreign plugin, is told who is there and changes nothing."""
 
-import contextlib
 import socket
 
 import pytest
@@ -19,8 +18,8 @@ def second(stage):
     names = []
 
     def install(name: str, node: str, **values):
-        names.append(name)
         stage.install(name, node, values)
+        names.append(name)
         return name
 
     yield install
@@ -59,14 +58,14 @@ def test_the_second_release_moves_in_once_the_first_has_gone(stage, node_a, seco
 def test_a_foreign_plugin_on_the_node_is_refused(stage, node_a, second):
     stage.clear(node_a)
     folder = stage.host(node_a).path(PLUGINS)
-    with socket.socket(socket.AF_UNIX) as foreign, contextlib.chdir(folder):
-        foreign.bind("nvidia-gpu.sock")  # where NVIDIA's plugin listens
+    with socket.socket(socket.AF_UNIX) as foreign:
+        foreign.bind(str(folder / "nvidia-gpu.sock"))  # where NVIDIA's plugin listens
         foreign.listen()
         try:
             second("guest", node_a, gpuSim={"deviceCount": 3})
             said = wait_until("the installer's refusal", lambda: stage.installer_message("guest"), 30)
+            written = [name for name in stage.host(node_a).files() if name.startswith(ROOT)]
         finally:
             (folder / "nvidia-gpu.sock").unlink()
     assert "nvidia-gpu.sock" in said and "allowForeign" in said
-    written = [name for name in stage.host(node_a).files() if name.startswith(ROOT)]
     assert written == []

@@ -94,12 +94,13 @@ def test_the_api_refuses_what_is_no_whole_number_of_gpus(pod, namespace):
     with pytest.raises(KubeError) as refused:
         namespace.create(pod, dry_run=True)
     assert refused.value.status == 422
-    assert said in refused.value.message and "nvidia.com/gpu" in refused.value.message
+    assert said in refused.value.message and ".resources" in refused.value.message
 
 
 def test_a_pod_that_skips_the_scheduler_fails_on_a_full_node(two_gpus, namespace):
     namespace.create(gpu_pod("holder", 2, two_gpus))
     namespace.wait_phase("holder", "Running", 30)
     namespace.create(gpu_pod("pushed", 1, nodeName=two_gpus))
-    namespace.wait_phase("pushed", "Failed", 30)
-    assert namespace.pod("pushed")["status"]["reason"] == "OutOfnvidia.com/gpu"
+    status = namespace.wait_phase("pushed", "Failed", 30)["status"]
+    assert status["reason"] == "UnexpectedAdmissionError"
+    assert "unavailable for nvidia.com/gpu. Requested: 1, Available: 0" in status["message"]

@@ -28,7 +28,10 @@ def test_after_uninstall_the_node_is_as_before(stage, node_a, namespace):
         seen=lambda: stage.host(node_a).files() ^ files,
     )  # fmt: skip
     assert stage.node_marks(node_a) == labels
-    assert stage.objects_of(release) == []
+    wait_until(
+        "the release's objects to be gone", lambda: stage.objects_of(release) == [], 30,
+        seen=lambda: stage.objects_of(release),
+    )  # fmt: skip
 
 
 def test_a_rollout_cleans_nothing_that_pods_still_use(stage, node_a, namespace):
