@@ -29,14 +29,14 @@ Rules between keys, and those of one key for which a schema has no good words. E
 {{- define "gpu-sim.missing" -}}
 {{- $problems := list -}}
 {{- range $path := list "gpuSim" "branch" "nodeSelector" "image" "installer" "agent" "agent.image" "devicePlugin" "devicePlugin.image" "devicePlugin.healthChecks" "namespace" "workload" "tests" -}}
-{{- $found := include "gpu-sim.at" (dict "values" $.Values "path" $path) | fromYaml -}}
+{{- $found := include "gpu-sim.at" (dict "values" $.Values "path" $path) | fromJson -}}
 {{- if not (kindIs "map" $found.value) -}}
 {{- $problems = append $problems (printf "values:%s: must be a map, got %s; leave the key out to have the chart's defaults" $path (toJson $found.value)) -}}
 {{- end -}}
 {{- end -}}
 {{- if not $problems -}}
 {{- range $path := list "gpuSim.deviceCount" "gpuSim.profile" "gpuSim.uuidFormat" "hostRoot" "kubeletRoot" "image.repository" "agent.image.repository" "devicePlugin.image.repository" "devicePlugin.deviceListStrategy" "devicePlugin.deviceIdStrategy" "namespace.name" -}}
-{{- $found := include "gpu-sim.at" (dict "values" $.Values "path" $path) | fromYaml -}}
+{{- $found := include "gpu-sim.at" (dict "values" $.Values "path" $path) | fromJson -}}
 {{- if kindIs "invalid" $found.value -}}
 {{- $problems = append $problems (printf "values:%s: must have a value, got null; leave the key out to have the chart's default" $path) -}}
 {{- end -}}
@@ -55,7 +55,7 @@ Rules between keys, and those of one key for which a schema has no good words. E
 {{- $value = get (dict "nothing" nil) "nothing" -}}
 {{- end -}}
 {{- end -}}
-{{- toYaml (dict "value" $value) -}}
+{{- toJson (dict "value" $value) -}}
 {{- end -}}
 
 {{- define "gpu-sim.problems.gpu" -}}
