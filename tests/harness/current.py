@@ -133,5 +133,4 @@ def start(run: Run, nodes: list[str], programs: dict[str, Path], source: Path | 
     except BaseException:
         cluster.stop()
         raise
-    run.release()
     return cluster

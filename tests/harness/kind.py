@@ -143,5 +143,4 @@ def start(
     except BaseException:
         cluster.stop()
         raise
-    run.release()
     return cluster

@@ -35,6 +35,8 @@ class Release:
 def wanted(branch: str | None, values: Path | None, dedicated: bool) -> Release:
     if branch and values:
         raise RunError(f"BRANCH, VALUES: only one of them, got {branch!r} and {values}; a branch has its own file")
+    if dedicated and not branch:
+        raise RunError("DEDICATED: needs a branch, got none; add BRANCH=<name>")
     if branch:
         return for_branch(branch, dedicated)
     if values:

@@ -62,9 +62,12 @@ class Up:
             progress.say(f"gpu-sim: run {options.name} was left unfinished; starting anew")
             providers.destroy(self.run, progress)
             self.run.lock()
-        if self.run.running:
-            return self._reconcile()
-        return self._start()
+        try:
+            return self._reconcile() if self.run.running else self._start()
+        except BaseException:
+            if self.run.locked and not self.run.state:  # refused before anything was made
+                self.run.remove()
+            raise
 
     def _start(self) -> Cluster:
         options, progress = self.options, self.progress
@@ -92,8 +95,7 @@ class Up:
 
     def _release_early(self) -> None:
         """Wrong values or branch names must not cost a started cluster."""
-        if self.options.branch or self.options.values:
-            wanted(self.options.branch, self.options.values, self.options.dedicated)
+        wanted(self.options.branch, self.options.values, self.options.dedicated)
 
     def _reconcile(self) -> Cluster:
         options, progress = self.options, self.progress
@@ -163,8 +165,6 @@ class Up:
     # ---- the release ----
     def release(self, cluster: Cluster) -> None:
         options, progress = self.options, self.progress
-        if options.dedicated and not options.branch:
-            raise RunError("DEDICATED: needs a branch, got none; add BRANCH=<name>")
         asked = wanted(options.branch, options.values, options.dedicated)
         self._make_room(cluster, asked)
         if asked.dedicated:

@@ -179,6 +179,7 @@ def start(
     config = scheduler_config(scheduler) if scheduler else None
     programs = programs or toolchain.programs(GROUPS, progress)
     clean.reap(progress.say)
+    owned = run is not None  # then its lock is the caller's affair
     run = run or Run(name)
     if not run.locked:
         run.lock(waiting=lambda: progress.say(f"gpu-sim: another process is working on run {name}; waiting for it"))
@@ -202,7 +203,7 @@ def start(
             cluster.save_logs()
         clean.destroy(run)
         raise
-    if not transient:
+    if not (transient or owned):
         run.release()
     return cluster
 
