@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""When a release counts as usable, and that no node at all does not."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.harness import demo, rollout
+from tests.harness.rollout import Goal, RolloutError
+
+pytestmark = pytest.mark.unit
+
+
+def daemonset(selector=None, **status) -> dict:
+    full = {"observedGeneration": 3, "desiredNumberScheduled": 2, "updatedNumberScheduled": 2, "numberReady": 2}
+    return {
+        "metadata": {"name": "r", "generation": 3},
+        "spec": {"template": {"spec": {"nodeSelector": selector or {"gpu-sim": "true"}}}},
+        "status": {**full, **status},
+    }
+
+
+class FakeKube:
+    """Two labelled nodes and one without; `counts` is (capacity, allocatable) by node."""
+
+    def __init__(self, item=None, counts=None):
+        self.item = item
+        self.counts = counts or {"a": (5, 5), "b": (5, 5)}
+
+    def list(self, version, kind, **query):
+        assert query["labelSelector"].startswith("app.kubernetes.io/instance=r")
+        return [self.item] if self.item else []
+
+    def nodes(self):
+        labelled = [{"metadata": {"name": name, "labels": {"gpu-sim": "true", "x": "y"}}} for name in ("b", "a")]
+        return [*labelled, {"metadata": {"name": "plain", "labels": {}}}]
+
+    def gpus(self, name):
+        return self.counts[name]
+
+    def pods(self, namespace=None, selector=""):
+        status = {
+            "initContainerStatuses": [
+                {
+                    "name": "installer",
+                    "state": {"terminated": {"exitCode": 1, "reason": "Error", "message": "occupied by q"}},
+                }
+            ]
+        }
+        return [{"metadata": {"namespace": "ns", "name": "p"}, "spec": {"nodeName": "a"}, "status": status}]
+
+    def pod_log(self, *words):
+        return "plugin says\nno"
+
+
+@pytest.mark.parametrize(
+    ("status", "done"),
+    [
+        ({}, True),
+        ({"observedGeneration": 2}, False),
+        ({"updatedNumberScheduled": 1}, False),
+        ({"numberReady": 1}, False),
+        ({"desiredNumberScheduled": 0, "updatedNumberScheduled": 0, "numberReady": 0}, False),
+    ],
+)
+def test_rolled_out_means_that_every_wanted_pod_is_new_and_ready(status, done):
+    assert rollout.rolled_out(daemonset(**status)) is done
+
+
+def test_every_intended_node_must_have_the_gpus():
+    goal = Goal("r", 5)
+    assert rollout.wait_usable(FakeKube(daemonset()), goal, 0.1) == {"a": 5, "b": 5}
+    for counts in ({"a": (5, 5), "b": (5, 4)}, {"a": (5, 5), "b": (None, None)}, {"a": (6, 6), "b": (6, 6)}):
+        with pytest.raises(RolloutError, match=r"nvidia.com/gpu: 5 on a, b; last seen"):
+            rollout.wait_usable(FakeKube(daemonset(), counts), goal, 0.1)
+
+
+def test_a_failure_brings_what_the_pods_say():
+    with pytest.raises(RolloutError) as caught:
+        rollout.wait_usable(FakeKube(daemonset(numberReady=0)), Goal("r", 5), 0.1)
+    assert "  | ns/p on a: installer: Error occupied by q" in str(caught.value)
+    assert "  | p device-plugin: no" in str(caught.value)
+
+
+def test_no_node_is_a_failure_that_names_the_label_command():
+    nobody = daemonset({"gpu-sim": "true", "gpu-sim.io/branch": "x"}, desiredNumberScheduled=0, numberReady=0)
+    with pytest.raises(RolloutError, match=r"got 0 nodes; kubectl label node <node> gpu-sim=true$"):
+        rollout.wait_usable(FakeKube(nobody), Goal("r", 5), 60)
+    with pytest.raises(RolloutError, match="has no DaemonSet"):
+        rollout.wait_usable(FakeKube(None), Goal("r", 5), 60)
+
+
+def test_the_goal_is_what_the_values_say():
+    values = {"gpuSim": {"enabled": True, "deviceCount": 7}, "devicePlugin": {"enabled": True}}
+    assert Goal.of("r", values) == Goal("r", 7, True)
+    values["devicePlugin"]["enabled"] = False
+    assert Goal.of("r", values).count is None
+    values["gpuSim"]["enabled"] = False
+    assert not Goal.of("r", values).enabled
+
+
+def test_without_a_plugin_the_pods_are_all_there_is_to_wait_for():
+    counts = {"a": (None, None), "b": (None, None)}
+    assert rollout.wait_usable(FakeKube(daemonset(), counts), Goal("r", None), 0.1) == {"a": 0, "b": 0}
+
+
+def test_the_demo_goes_where_the_release_goes():
+    item = daemonset({"gpu-sim": "true", "gpu-sim.io/branch": "x"})
+    branch = {"key": "gpu-sim.io/branch", "operator": "Equal", "value": "x", "effect": "NoSchedule"}
+    item["spec"]["template"]["spec"]["tolerations"] = [branch, {"operator": "Exists"}]
+    made = demo.pod("gpu-sim-x", item, hold=True)
+    assert made["spec"]["nodeSelector"] == {"gpu-sim": "true", "gpu-sim.io/branch": "x"}
+    assert made["spec"]["tolerations"] == [branch], "what tolerates everything is the DaemonSet's own affair"
+    asked = [c["resources"]["limits"] for c in made["spec"]["initContainers"] + made["spec"]["containers"]]
+    assert asked == [{"nvidia.com/gpu": 1}] * 2
+    once = demo.pod("gpu-sim-x", item, hold=False)
+    assert [c["args"] for c in once["spec"]["containers"]] == [["nvidia-smi", "-L"]]
+    assert "initContainers" not in once["spec"]
