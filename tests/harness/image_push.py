@@ -21,6 +21,9 @@ REGISTRY = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]+)?(/[a-z0-9]+([._-]+[a-
 def crane() -> Path:
     """The program, built once."""
     files = [(MODULE / name).read_bytes() for name in ("go.mod", "go.sum")]
+    wanted = f"github.com/google/go-containerregistry v{versions.version('crane')}"
+    if wanted not in files[0].decode():
+        raise ValueError(f"{MODULE / 'go.mod'}: does not require {wanted}, as pyproject.toml says; see tools/README.md")
     key = f"crane-{cache.digest(*files, versions.version('go'), upstream.arch())}"
     return cache.entry("tools", key, lambda folder: golang.install_tools(MODULE, folder, "", "-s -w")) / "crane"
 
