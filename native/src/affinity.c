@@ -58,10 +58,12 @@ nvmlReturn_t gsDeviceGetCpuAffinity(const struct gs_device *device, unsigned int
     return give_cpus(cpuSetSize, cpuSet);
 }
 
-nvmlReturn_t gsDeviceGetCpuAffinityWithinScope(const struct gs_device *device, unsigned int cpuSetSize,
-                                               unsigned long *cpuSet, nvmlAffinityScope_t scope) {
+nvmlReturn_t gsDeviceGetCpuAffinityWithinScope(const struct gs_device *device,
+                                               unsigned int cpuSetSize, unsigned long *cpuSet,
+                                               nvmlAffinityScope_t scope) {
     (void)device;
-    return scope > NVML_AFFINITY_SCOPE_SOCKET ? NVML_ERROR_INVALID_ARGUMENT : give_cpus(cpuSetSize, cpuSet);
+    return scope > NVML_AFFINITY_SCOPE_SOCKET ? NVML_ERROR_INVALID_ARGUMENT
+                                              : give_cpus(cpuSetSize, cpuSet);
 }
 
 nvmlReturn_t gsDeviceGetMemoryAffinity(const struct gs_device *device, unsigned int nodeSetSize,

@@ -27,7 +27,8 @@ static void rebase_all(struct gs_state *state, uint64_t now_ns, int same_boot) {
     }
 }
 
-static int apply_gpu(struct gs_gpu *live, const struct gs_gpu *built, uint64_t now_ns, int same_boot) {
+static int apply_gpu(struct gs_gpu *live, const struct gs_gpu *built, uint64_t now_ns,
+                     int same_boot) {
     const struct gs_config *old_config = &live->config[gs_flip(&live->config_flip)];
     const struct gs_config *new_config = &built->config[gs_flip(&built->config_flip)];
     const struct gs_state *old_state = &live->state[gs_flip(&live->state_flip)];
@@ -68,7 +69,8 @@ uint32_t gs_apply(struct gs_inventory *live, const struct gs_inventory *built, c
                                        gs_gpu_at(built, slot), now_ns, same_boot);
     }
     strncpy(header->boot_id, boot_id, sizeof header->boot_id - 1);
-    header->node[!gs_flip(&header->node_flip)] = built->header.node[gs_flip(&built->header.node_flip)];
+    header->node[!gs_flip(&header->node_flip)] =
+        built->header.node[gs_flip(&built->header.node_flip)];
     gs_flip_publish(&header->node_flip);
     __atomic_store_n(&header->generation, header->generation + 1, __ATOMIC_RELEASE);
     return changed;

@@ -74,15 +74,16 @@ nvmlReturn_t gsDeviceGetApplicationsClock(const struct gs_device *device, nvmlCl
                              clockMHz);
 }
 
-nvmlReturn_t gsDeviceGetDefaultApplicationsClock(const struct gs_device *device, nvmlClockType_t clockType,
+nvmlReturn_t gsDeviceGetDefaultApplicationsClock(const struct gs_device *device,
+                                                 nvmlClockType_t clockType,
                                                  unsigned int *clockMHz) {
     const struct gs_config *config = gs_config_of(device);
-    return application_clock(device, clockType, config->clock_graphics_app, config->clock_memory_app,
-                             clockMHz);
+    return application_clock(device, clockType, config->clock_graphics_app,
+                             config->clock_memory_app, clockMHz);
 }
 
-nvmlReturn_t gsDeviceGetMaxCustomerBoostClock(const struct gs_device *device, nvmlClockType_t clockType,
-                                              unsigned int *clockMHz) {
+nvmlReturn_t gsDeviceGetMaxCustomerBoostClock(const struct gs_device *device,
+                                              nvmlClockType_t clockType, unsigned int *clockMHz) {
     const struct gs_config *config = gs_config_of(device);
     if (clockType >= NVML_CLOCK_COUNT) {
         return NVML_ERROR_INVALID_ARGUMENT;
@@ -134,8 +135,9 @@ nvmlReturn_t gsDeviceGetSupportedMemoryClocks(const struct gs_device *device, un
     return result;
 }
 
-nvmlReturn_t gsDeviceGetSupportedGraphicsClocks(const struct gs_device *device, unsigned int memoryClockMHz,
-                                                unsigned int *count, unsigned int *clocksMHz) {
+nvmlReturn_t gsDeviceGetSupportedGraphicsClocks(const struct gs_device *device,
+                                                unsigned int memoryClockMHz, unsigned int *count,
+                                                unsigned int *clocksMHz) {
     const struct gs_mem_clock *clock = gs_config_of(device)->mem_clocks;
     const struct gs_mem_clock *end = clock + GS_MEM_CLOCKS;
     while (clock < end && clock->memory_mhz != memoryClockMHz) {
@@ -144,7 +146,8 @@ nvmlReturn_t gsDeviceGetSupportedGraphicsClocks(const struct gs_device *device, 
     if (!memoryClockMHz || clock == end) {
         return NVML_ERROR_NOT_FOUND;
     }
-    unsigned needed = (clock->graphics_max_mhz - clock->graphics_min_mhz) / clock->graphics_step_mhz + 1;
+    unsigned needed =
+        (clock->graphics_max_mhz - clock->graphics_min_mhz) / clock->graphics_step_mhz + 1;
     nvmlReturn_t result = give_list(count, clocksMHz, needed);
     for (unsigned i = 0; result == NVML_SUCCESS && i < needed; i++) {
         clocksMHz[i] = clock->graphics_max_mhz - i * clock->graphics_step_mhz;
@@ -177,15 +180,17 @@ nvmlReturn_t gsDeviceGetCurrentClocksThrottleReasons(const struct gs_device *dev
     return gsDeviceGetCurrentClocksEventReasons(device, clocksThrottleReasons);
 }
 
-nvmlReturn_t gsDeviceGetSupportedClocksEventReasons(const struct gs_device *device,
-                                                    unsigned long long *supportedClocksEventReasons) {
+nvmlReturn_t
+gsDeviceGetSupportedClocksEventReasons(const struct gs_device *device,
+                                       unsigned long long *supportedClocksEventReasons) {
     (void)device;
     *supportedClocksEventReasons = 0x1FF; /* GPU idle … display clocks: what the captures list */
     return NVML_SUCCESS;
 }
 
-nvmlReturn_t gsDeviceGetSupportedClocksThrottleReasons(const struct gs_device *device,
-                                                       unsigned long long *supportedClocksThrottleReasons) {
+nvmlReturn_t
+gsDeviceGetSupportedClocksThrottleReasons(const struct gs_device *device,
+                                          unsigned long long *supportedClocksThrottleReasons) {
     return gsDeviceGetSupportedClocksEventReasons(device, supportedClocksThrottleReasons);
 }
 
@@ -196,13 +201,14 @@ nvmlReturn_t gsDeviceGetAdaptiveClockInfoStatus(const struct gs_device *device,
     return NVML_SUCCESS;
 }
 
-nvmlReturn_t gsDeviceGetViolationStatus(const struct gs_device *device, nvmlPerfPolicyType_t perfPolicyType,
+nvmlReturn_t gsDeviceGetViolationStatus(const struct gs_device *device,
+                                        nvmlPerfPolicyType_t perfPolicyType,
                                         nvmlViolationTime_t *violTime) {
     const struct gs_state *state = gs_state_of(device);
-    unsigned index = perfPolicyType <= NVML_PERF_POLICY_RELIABILITY ? perfPolicyType
+    unsigned index = perfPolicyType <= NVML_PERF_POLICY_RELIABILITY         ? perfPolicyType
                      : perfPolicyType == NVML_PERF_POLICY_TOTAL_APP_CLOCKS  ? 6
                      : perfPolicyType == NVML_PERF_POLICY_TOTAL_BASE_CLOCKS ? 7
-                                                                             : 8;
+                                                                            : 8;
     if (index == 8) {
         return NVML_ERROR_INVALID_ARGUMENT;
     }

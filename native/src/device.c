@@ -72,7 +72,8 @@ nvmlReturn_t gsDeviceGetHandleByUUIDV(const nvmlUUID_t *uuid, nvmlDevice_t *devi
         for (; *text && digits < 2 * sizeof bytes; text++) {
             int value = hex_value(*text);
             if (value >= 0) {
-                bytes[digits / 2] = (unsigned char)(digits % 2 ? bytes[digits / 2] << 4 | value : value);
+                bytes[digits / 2] =
+                    (unsigned char)(digits % 2 ? bytes[digits / 2] << 4 | value : value);
                 digits++;
             }
         }
@@ -101,7 +102,8 @@ nvmlReturn_t gsDeviceGetSerial(const struct gs_device *device, char *serial, uns
     return gs_give_text(serial, length, gs_config_of(device)->serial);
 }
 
-nvmlReturn_t gsDeviceGetVbiosVersion(const struct gs_device *device, char *version, unsigned int length) {
+nvmlReturn_t gsDeviceGetVbiosVersion(const struct gs_device *device, char *version,
+                                     unsigned int length) {
     return gs_give_text(version, length, gs_config_of(device)->vbios);
 }
 
@@ -148,12 +150,14 @@ nvmlReturn_t gsDeviceGetBrand(const struct gs_device *device, nvmlBrandType_t *t
     return NVML_SUCCESS;
 }
 
-nvmlReturn_t gsDeviceGetArchitecture(const struct gs_device *device, nvmlDeviceArchitecture_t *arch) {
+nvmlReturn_t gsDeviceGetArchitecture(const struct gs_device *device,
+                                     nvmlDeviceArchitecture_t *arch) {
     *arch = gs_config_of(device)->architecture;
     return NVML_SUCCESS;
 }
 
-nvmlReturn_t gsDeviceGetCudaComputeCapability(const struct gs_device *device, int *major, int *minor) {
+nvmlReturn_t gsDeviceGetCudaComputeCapability(const struct gs_device *device, int *major,
+                                              int *minor) {
     *major = (int)gs_config_of(device)->compute_major;
     *minor = (int)gs_config_of(device)->compute_minor;
     return NVML_SUCCESS;

@@ -13,10 +13,14 @@
 
 #include "text.h"
 
-static const char *const library_folders[] = {"/usr/lib64", "/usr/lib/x86_64-linux-gnu",
-                                              "/usr/lib/aarch64-linux-gnu", "/lib64",
-                                              "/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu",
-                                              "/usr/lib", "/lib"};
+static const char *const library_folders[] = {"/usr/lib64",
+                                              "/usr/lib/x86_64-linux-gnu",
+                                              "/usr/lib/aarch64-linux-gnu",
+                                              "/lib64",
+                                              "/lib/x86_64-linux-gnu",
+                                              "/lib/aarch64-linux-gnu",
+                                              "/usr/lib",
+                                              "/lib"};
 enum { LIBRARY_FOLDERS = sizeof library_folders / sizeof *library_folders };
 
 static char own_folder[GS_PATH_SIZE]; /* "" until it is known */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Chapter "Device Queries", memory errors and how the board heals: ECC, retired pages, remapped rows. */
+#include <string.h>
+
 #include "exports.h"
 
 enum { LOCATIONS = 8 };
@@ -20,7 +22,8 @@ nvmlReturn_t gsDeviceGetEccMode(const struct gs_device *device, nvmlEnableState_
     return NVML_SUCCESS;
 }
 
-nvmlReturn_t gsDeviceGetDefaultEccMode(const struct gs_device *device, nvmlEnableState_t *defaultMode) {
+nvmlReturn_t gsDeviceGetDefaultEccMode(const struct gs_device *device,
+                                       nvmlEnableState_t *defaultMode) {
     if (!has(device, GS_HAS_ECC)) {
         return NVML_ERROR_NOT_SUPPORTED;
     }
@@ -44,8 +47,10 @@ static const uint64_t *counters(const struct gs_device *device, nvmlMemoryErrorT
                                             : state->ecc_aggregate[errorType];
 }
 
-nvmlReturn_t gsDeviceGetTotalEccErrors(const struct gs_device *device, nvmlMemoryErrorType_t errorType,
-                                       nvmlEccCounterType_t counterType, unsigned long long *eccCounts) {
+nvmlReturn_t gsDeviceGetTotalEccErrors(const struct gs_device *device,
+                                       nvmlMemoryErrorType_t errorType,
+                                       nvmlEccCounterType_t counterType,
+                                       unsigned long long *eccCounts) {
     nvmlReturn_t result = NVML_SUCCESS;
     const uint64_t *row = counters(device, errorType, counterType, &result);
     if (!row) {
@@ -58,9 +63,11 @@ nvmlReturn_t gsDeviceGetTotalEccErrors(const struct gs_device *device, nvmlMemor
     return NVML_SUCCESS;
 }
 
-nvmlReturn_t gsDeviceGetMemoryErrorCounter(const struct gs_device *device, nvmlMemoryErrorType_t errorType,
+nvmlReturn_t gsDeviceGetMemoryErrorCounter(const struct gs_device *device,
+                                           nvmlMemoryErrorType_t errorType,
                                            nvmlEccCounterType_t counterType,
-                                           nvmlMemoryLocation_t locationType, unsigned long long *count) {
+                                           nvmlMemoryLocation_t locationType,
+                                           unsigned long long *count) {
     nvmlReturn_t result = NVML_SUCCESS;
     const uint64_t *row = counters(device, errorType, counterType, &result);
     if (!row) {
@@ -73,7 +80,8 @@ nvmlReturn_t gsDeviceGetMemoryErrorCounter(const struct gs_device *device, nvmlM
     return NVML_SUCCESS;
 }
 
-nvmlReturn_t gsDeviceGetDetailedEccErrors(const struct gs_device *device, nvmlMemoryErrorType_t errorType,
+nvmlReturn_t gsDeviceGetDetailedEccErrors(const struct gs_device *device,
+                                          nvmlMemoryErrorType_t errorType,
                                           nvmlEccCounterType_t counterType,
                                           nvmlEccErrorCounts_t *eccCounts) {
     nvmlReturn_t result = NVML_SUCCESS;
@@ -85,6 +93,23 @@ nvmlReturn_t gsDeviceGetDetailedEccErrors(const struct gs_device *device, nvmlMe
     eccCounts->l2Cache = row[NVML_MEMORY_LOCATION_L2_CACHE];
     eccCounts->deviceMemory = row[NVML_MEMORY_LOCATION_DEVICE_MEMORY];
     eccCounts->registerFile = row[NVML_MEMORY_LOCATION_REGISTER_FILE];
+    return NVML_SUCCESS;
+}
+
+/* What the newer drivers tell beside the counters by location. */
+nvmlReturn_t gsDeviceGetSramEccErrorStatus(const struct gs_device *device,
+                                           nvmlEccSramErrorStatus_t *status) {
+    const struct gs_state *state = gs_state_of(device);
+    GS_VERSIONED(status, nvmlEccSramErrorStatus_v1);
+    if (!has(device, GS_HAS_ECC) || !has(device, GS_HAS_ROW_REMAP) || !state->ecc_current) {
+        return NVML_ERROR_NOT_SUPPORTED;
+    }
+    memset(status, 0, sizeof *status);
+    status->version = nvmlEccSramErrorStatus_v1;
+    status->aggregateCor = state->ecc_aggregate[0][NVML_MEMORY_LOCATION_SRAM];
+    status->aggregateUncSecDed = state->ecc_aggregate[1][NVML_MEMORY_LOCATION_SRAM];
+    status->volatileCor = state->ecc_volatile[0][NVML_MEMORY_LOCATION_SRAM];
+    status->volatileUncSecDed = state->ecc_volatile[1][NVML_MEMORY_LOCATION_SRAM];
     return NVML_SUCCESS;
 }
 
@@ -108,13 +133,15 @@ static nvmlReturn_t retired(const struct gs_device *device, nvmlPageRetirementCa
     return NVML_SUCCESS;
 }
 
-nvmlReturn_t gsDeviceGetRetiredPages(const struct gs_device *device, nvmlPageRetirementCause_t cause,
-                                     unsigned int *pageCount, unsigned long long *addresses) {
+nvmlReturn_t gsDeviceGetRetiredPages(const struct gs_device *device,
+                                     nvmlPageRetirementCause_t cause, unsigned int *pageCount,
+                                     unsigned long long *addresses) {
     return retired(device, cause, pageCount, addresses);
 }
 
-nvmlReturn_t gsDeviceGetRetiredPages_v2(const struct gs_device *device, nvmlPageRetirementCause_t cause,
-                                        unsigned int *pageCount, unsigned long long *addresses,
+nvmlReturn_t gsDeviceGetRetiredPages_v2(const struct gs_device *device,
+                                        nvmlPageRetirementCause_t cause, unsigned int *pageCount,
+                                        unsigned long long *addresses,
                                         unsigned long long *timestamps) {
     nvmlReturn_t result = retired(device, cause, pageCount, addresses);
     for (unsigned i = 0; result == NVML_SUCCESS && timestamps && i < *pageCount; i++) {

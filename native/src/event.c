@@ -20,7 +20,8 @@ static const uint64_t SUPPORTED = nvmlEventTypeSingleBitEccError | nvmlEventType
 struct set {
     uint32_t used;
     uint32_t serial; /* changes when the set is freed: ends waits on it */
-    uint64_t cursor; /* next event to look at; moved by compare-and-swap, as several threads may wait */
+    uint64_t
+        cursor; /* next event to look at; moved by compare-and-swap, as several threads may wait */
     uint64_t mask[GS_SLOTS];
 };
 static struct set sets[SETS];
@@ -41,7 +42,8 @@ static const struct gs_ring *ring(void) {
 nvmlReturn_t gsEventSetCreate(nvmlEventSet_t *set) {
     for (unsigned i = 0; i < SETS; i++) {
         uint32_t free_ = 0;
-        if (__atomic_compare_exchange_n(&sets[i].used, &free_, 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+        if (__atomic_compare_exchange_n(&sets[i].used, &free_, 1, 0, __ATOMIC_ACQ_REL,
+                                        __ATOMIC_RELAXED)) {
             memset(sets[i].mask, 0, sizeof sets[i].mask);
             sets[i].cursor = __atomic_load_n(&ring()->head, __ATOMIC_ACQUIRE);
             *set = (nvmlEventSet_t)(void *)&sets[i];
@@ -82,7 +84,8 @@ nvmlReturn_t gsDeviceRegisterEvents(const struct gs_device *device, unsigned lon
         nothing_yet &= !set->mask[i];
     }
     if (nothing_yet) { /* what happened before anyone registered is nobody's event */
-        __atomic_store_n(&set->cursor, __atomic_load_n(&ring()->head, __ATOMIC_ACQUIRE), __ATOMIC_RELEASE);
+        __atomic_store_n(&set->cursor, __atomic_load_n(&ring()->head, __ATOMIC_ACQUIRE),
+                         __ATOMIC_RELEASE);
     }
     __atomic_or_fetch(&set->mask[device->slot], eventTypes, __ATOMIC_ACQ_REL);
     return NVML_SUCCESS;
@@ -106,7 +109,8 @@ static int next_event(struct set *set, struct gs_event *event) {
         uint64_t before = __atomic_load_n(&entry->sequence, __ATOMIC_ACQUIRE);
         *event = *entry;
         __atomic_thread_fence(__ATOMIC_ACQUIRE);
-        int whole = before == at + 1 && __atomic_load_n(&entry->sequence, __ATOMIC_RELAXED) == before;
+        int whole =
+            before == at + 1 && __atomic_load_n(&entry->sequence, __ATOMIC_RELAXED) == before;
         if (!__atomic_compare_exchange_n(&set->cursor, &cursor, at + 1, 0, __ATOMIC_ACQ_REL,
                                          __ATOMIC_RELAXED)) {
             continue; /* another thread took it */

@@ -20,11 +20,8 @@ static const struct {
     unsigned entry;
     enum meaning meaning;
 } known_entries[] = {
-    {81, HANDLE_BY_INDEX},
-    {168, REFUSED}, /* the reset of `nvidia-smi -r` */
-    {213, COMPUTE_PROCESSES},
-    {214, MPS_PROCESSES},
-    {215, GRAPHICS_PROCESSES},
+    {81, HANDLE_BY_INDEX},    {168, REFUSED}, /* the reset of `nvidia-smi -r` */
+    {213, COMPUTE_PROCESSES}, {214, MPS_PROCESSES}, {215, GRAPHICS_PROCESSES},
     {230, REFUSED}, /* the host's highest PCIe generation: N/A on all captured boards */
 };
 
@@ -83,8 +80,8 @@ static void log_call(unsigned entry, const uintptr_t arguments[4]) {
     gs_debug(line);
 }
 
-__attribute__((noinline)) static nvmlReturn_t called(unsigned entry, uintptr_t a, uintptr_t b, uintptr_t c,
-                                                     uintptr_t d) {
+__attribute__((noinline)) static nvmlReturn_t called(unsigned entry, uintptr_t a, uintptr_t b,
+                                                     uintptr_t c, uintptr_t d) {
     log_call(entry, (const uintptr_t[]){a, b, c, d});
     for (size_t i = 0; i < sizeof known_entries / sizeof *known_entries; i++) {
         if (known_entries[i].entry != entry) {
@@ -107,17 +104,19 @@ __attribute__((noinline)) static nvmlReturn_t called(unsigned entry, uintptr_t a
     return NVML_SUCCESS;
 }
 
-#define ENTRY(high, low) \
+#define ENTRY(high, low)                                                                           \
     static nvmlReturn_t entry_##high##_##low(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d) { \
-        return called(high * 16 + low, a, b, c, d); \
+        return called(high * 16 + low, a, b, c, d);                                                \
     }
 #define NAME(high, low) [high * 16 + low] = entry_##high##_##low,
+/* clang-format off */
 #define ROW(X, high) \
     X(high, 0) X(high, 1) X(high, 2) X(high, 3) X(high, 4) X(high, 5) X(high, 6) X(high, 7) \
     X(high, 8) X(high, 9) X(high, 10) X(high, 11) X(high, 12) X(high, 13) X(high, 14) X(high, 15)
 #define ALL(X) \
     ROW(X, 0) ROW(X, 1) ROW(X, 2) ROW(X, 3) ROW(X, 4) ROW(X, 5) ROW(X, 6) ROW(X, 7) \
     ROW(X, 8) ROW(X, 9) ROW(X, 10) ROW(X, 11) ROW(X, 12) ROW(X, 13) ROW(X, 14) ROW(X, 15)
+/* clang-format on */
 ALL(ENTRY)
 
 enum { ENTRIES = 512 };

@@ -5,7 +5,8 @@
 
 #include "exports.h"
 
-nvmlReturn_t gsDeviceGetGpuFabricInfo(const struct gs_device *device, nvmlGpuFabricInfo_t *gpuFabricInfo) {
+nvmlReturn_t gsDeviceGetGpuFabricInfo(const struct gs_device *device,
+                                      nvmlGpuFabricInfo_t *gpuFabricInfo) {
     if (!(gs_config_of(device)->features & GS_HAS_FABRIC)) {
         return NVML_ERROR_NOT_SUPPORTED;
     }

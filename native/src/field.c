@@ -26,7 +26,8 @@ static nvmlReturn_t ecc(const struct gs_device *device, nvmlFieldValue_t *value)
                  {NVML_MEMORY_ERROR_TYPE_UNCORRECTED, NVML_AGGREGATE_ECC}};
     unsigned index = value->fieldId - NVML_FI_DEV_ECC_SBE_VOL_TOTAL;
     unsigned long long total = 0;
-    nvmlReturn_t result = gsDeviceGetTotalEccErrors(device, kinds[index].error, kinds[index].counter, &total);
+    nvmlReturn_t result =
+        gsDeviceGetTotalEccErrors(device, kinds[index].error, kinds[index].counter, &total);
     give_long(value, total);
     return result;
 }
@@ -77,9 +78,10 @@ static nvmlReturn_t nvlink(const struct gs_device *device, nvmlFieldValue_t *val
     nvmlEnableState_t active = NVML_FEATURE_DISABLED;
     nvmlReturn_t result = gsDeviceGetNvLinkState(device, value->scopeId, &active);
     uint32_t mbps = active == NVML_FEATURE_ENABLED ? gs_config_of(device)->nvlink_mbps : 0;
-    give_unsigned(value, value->fieldId == NVML_FI_DEV_NVLINK_GET_STATE   ? active
-                         : value->fieldId == NVML_FI_DEV_NVLINK_GET_SPEED ? mbps
-                                                                          : gs_config_of(device)->nvlink_version);
+    give_unsigned(value, value->fieldId == NVML_FI_DEV_NVLINK_GET_STATE ? active
+                         : value->fieldId == NVML_FI_DEV_NVLINK_GET_SPEED
+                             ? mbps
+                             : gs_config_of(device)->nvlink_version);
     return result;
 }
 

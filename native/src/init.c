@@ -25,8 +25,8 @@ static uint32_t current; /* of snapshots */
 /* Built here from the environment; untouched pages of it cost nothing. */
 static struct gs_inventory own;
 static struct gs_mapping mapped; /* the file of the last init, if any */
-static int ever; /* initialised at least once */
-static int lock; /* process id of the holder; 0: free */
+static int ever;                 /* initialised at least once */
+static int lock;                 /* process id of the holder; 0: free */
 
 const struct gs_snapshot *gs_snapshot(void) {
     return &snapshots[__atomic_load_n(&current, __ATOMIC_ACQUIRE)];
@@ -77,7 +77,6 @@ static void drop_lock(void) {
     __atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
 }
 
-
 /* The inventory of this process: 0, 1 for none, or -1. path is cut to the folder it lies in. */
 static int open_inventory(char path[GS_PATH_SIZE], struct gs_error *error) {
     struct gs_mapping found;
@@ -106,7 +105,8 @@ static void choose_visible(const struct gs_inventory *inventory, uint32_t count,
                            struct gs_snapshot *next) {
     uint32_t nodes = 0;
     for (uint32_t slot = 0; root && slot < GS_SLOTS; slot++) {
-        const struct gs_gpu *gpu = slot < inventory->header.gpu_slots ? gs_gpu_at(inventory, slot) : NULL;
+        const struct gs_gpu *gpu =
+            slot < inventory->header.gpu_slots ? gs_gpu_at(inventory, slot) : NULL;
         uint32_t state = gpu ? gpu->state[gs_flip(&gpu->state_flip)].slot : GS_SLOT_EMPTY;
         int known = slot < count || state == GS_SLOT_REMOVED;
         if (known && gs_node_exists(root, next->config[slot].minor)) {
@@ -130,7 +130,8 @@ static void publish(struct gs_snapshot *next, const struct gs_inventory *live, u
             __atomic_store_n(&device->visible, 0, __ATOMIC_RELEASE);
             continue;
         }
-        const struct gs_gpu *gpu = live && slot < live->header.gpu_slots ? gs_gpu_at(live, slot) : NULL;
+        const struct gs_gpu *gpu =
+            live && slot < live->header.gpu_slots ? gs_gpu_at(live, slot) : NULL;
         /* A slot that only the environment added has no state in the file. */
         if (!gpu || (gpu->state[gs_flip(&gpu->state_flip)].slot == GS_SLOT_EMPTY && slot < count)) {
             gpu = &own.gpus[slot];

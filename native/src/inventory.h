@@ -13,12 +13,13 @@
 #define GS_MAGIC "GPUSIM\r\n" /* the line end shows a file that went through a text conversion */
 #define GS_MAJOR 1u           /* another major: a reader refuses the file */
 #define GS_MINOR 0u           /* counts appended fields */
-#define GS_SLOTS 64u          /* GPU slots in every file, used or not: growing a node moves nothing */
-#define GS_EVENTS 256u        /* ring size, a power of two */
-#define GS_PROCESSES 16u      /* process rows for one GPU */
-#define GS_FAULTS 16u         /* injected return codes for one GPU, and for the node */
-#define GS_MEM_CLOCKS 4u      /* memory clocks that one board supports */
-#define GS_PCI_DOMAIN 0x4E56u /* "NV": a PCI domain that no host has, so no real device is shadowed */
+#define GS_SLOTS 64u     /* GPU slots in every file, used or not: growing a node moves nothing */
+#define GS_EVENTS 256u   /* ring size, a power of two */
+#define GS_PROCESSES 16u /* process rows for one GPU */
+#define GS_FAULTS 16u    /* injected return codes for one GPU, and for the node */
+#define GS_MEM_CLOCKS 4u /* memory clocks that one board supports */
+#define GS_PCI_DOMAIN                                                                              \
+    0x4E56u /* "NV": a PCI domain that no host has, so no real device is shadowed */
 
 /* Life of a file. A reader maps only GS_FILE_LIVE. */
 enum gs_file_state { GS_FILE_BUILDING = 0, GS_FILE_LIVE = 1, GS_FILE_RETIRED = 2 };
@@ -201,20 +202,20 @@ struct gs_state {
     struct gs_counter pcie_replays;
     struct gs_counter nvlink_tx; /* KiB, all links */
     struct gs_counter nvlink_rx;
-    struct gs_counter violation[8];   /* ns, by nvmlPerfPolicyType_t */
-    uint64_t ecc_volatile[2][8];      /* [corrected, uncorrected][nvmlMemoryLocation_t] */
+    struct gs_counter violation[8]; /* ns, by nvmlPerfPolicyType_t */
+    uint64_t ecc_volatile[2][8];    /* [corrected, uncorrected][nvmlMemoryLocation_t] */
     uint64_t ecc_aggregate[2][8];
-    uint32_t retired_pages[2];        /* [single bit, double bit] */
-    uint32_t remapped_rows[4];        /* corrected, uncorrected, pending, failed */
+    uint32_t retired_pages[2]; /* [single bit, double bit] */
+    uint32_t remapped_rows[4]; /* corrected, uncorrected, pending, failed */
     struct gs_fault faults[GS_FAULTS];
     uint64_t memory_used; /* bytes beside what the allocation's processes use */
     char reserved[928];
 };
 
 struct gs_process {
-    uint32_t pid; /* 0: no row */
-    uint32_t kind; /* bit 0 compute, bit 1 graphics, bit 2 MPS */
-    uint64_t memory; /* bytes */
+    uint32_t pid;          /* 0: no row */
+    uint32_t kind;         /* bit 0 compute, bit 1 graphics, bit 2 MPS */
+    uint64_t memory;       /* bytes */
     uint32_t gpu_instance; /* 0xFFFFFFFF without MIG */
     uint32_t compute_instance;
     uint32_t utilization_sm; /* per cent */
@@ -282,7 +283,7 @@ struct gs_header {
     uint64_t file_size;
     uint32_t file_state; /* enum gs_file_state */
     struct gs_flip node_flip;
-    char boot_id[40]; /* of the kernel whose CLOCK_BOOTTIME the counters use */
+    char boot_id[40];    /* of the kernel whose CLOCK_BOOTTIME the counters use */
     uint64_t generation; /* one more with each configuration written */
     uint32_t fault_sequence;
     uint32_t reserved0;
@@ -297,7 +298,8 @@ struct gs_inventory {
     struct gs_gpu gpus[GS_SLOTS];
 };
 
-#define GS_LAYOUT(condition) _Static_assert(condition, "the layout of a released major version moved")
+#define GS_LAYOUT(condition)                                                                       \
+    _Static_assert(condition, "the layout of a released major version moved")
 GS_LAYOUT(sizeof(struct gs_spec) == 1024);
 GS_LAYOUT(sizeof(struct gs_node) == 1536);
 GS_LAYOUT(sizeof(struct gs_config) == 2048);

@@ -27,7 +27,8 @@ static int32_t walk(const struct gs_reading *reading, uint64_t seed) {
     return (int32_t)(reading->low + from + (to - from) * part / 1024);
 }
 
-static uint32_t per_cent(const struct gs_reading *own, const struct gs_reading *allocated, uint64_t seed) {
+static uint32_t per_cent(const struct gs_reading *own, const struct gs_reading *allocated,
+                         uint64_t seed) {
     int32_t a = walk(own, seed);
     int32_t b = walk(allocated, seed);
     int32_t most = a > b ? a : b;
@@ -36,7 +37,8 @@ static uint32_t per_cent(const struct gs_reading *own, const struct gs_reading *
 
 uint32_t gs_live_utilization(const struct gs_device *device) {
     const struct gs_state *state = gs_state_of(device);
-    return per_cent(&state->utilization_gpu, &gs_allocation_of(device)->utilization_gpu, state->seed);
+    return per_cent(&state->utilization_gpu, &gs_allocation_of(device)->utilization_gpu,
+                    state->seed);
 }
 
 uint32_t gs_live_memory_utilization(const struct gs_device *device) {

@@ -23,7 +23,8 @@ nvmlReturn_t gsDeviceGetMemoryInfo_v2(const struct gs_device *device, nvmlMemory
     return NVML_SUCCESS;
 }
 
-nvmlReturn_t gsDeviceGetBAR1MemoryInfo(const struct gs_device *device, nvmlBAR1Memory_t *bar1Memory) {
+nvmlReturn_t gsDeviceGetBAR1MemoryInfo(const struct gs_device *device,
+                                       nvmlBAR1Memory_t *bar1Memory) {
     const struct gs_config *config = gs_config_of(device);
     bar1Memory->bar1Total = config->bar1_total;
     bar1Memory->bar1Used = 1ull << 20; /* what an idle board's driver maps */

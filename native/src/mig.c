@@ -25,7 +25,8 @@ nvmlReturn_t gsDeviceGetMigDeviceHandleByIndex(const struct gs_device *device, u
                                                nvmlDevice_t *migDevice) {
     (void)index;
     (void)migDevice;
-    return gs_config_of(device)->features & GS_HAS_MIG ? NVML_ERROR_NOT_FOUND : NVML_ERROR_NOT_SUPPORTED;
+    return gs_config_of(device)->features & GS_HAS_MIG ? NVML_ERROR_NOT_FOUND
+                                                       : NVML_ERROR_NOT_SUPPORTED;
 }
 
 nvmlReturn_t gsDeviceIsMigDeviceHandle(const struct gs_device *device, unsigned int *isMigDevice) {

@@ -39,14 +39,16 @@ nvmlReturn_t gsDeviceGetVirtualizationMode(const struct gs_device *device,
     return NVML_SUCCESS;
 }
 
-nvmlReturn_t gsDeviceGetAddressingMode(const struct gs_device *device, nvmlDeviceAddressingMode_t *mode) {
+nvmlReturn_t gsDeviceGetAddressingMode(const struct gs_device *device,
+                                       nvmlDeviceAddressingMode_t *mode) {
     (void)device;
     GS_VERSIONED(mode, nvmlDeviceAddressingMode_v1);
     mode->value = NVML_DEVICE_ADDRESSING_MODE_HMM;
     return NVML_SUCCESS;
 }
 
-nvmlReturn_t gsDeviceGetC2cModeInfoV(const struct gs_device *device, nvmlC2cModeInfo_v1_t *c2cModeInfo) {
+nvmlReturn_t gsDeviceGetC2cModeInfoV(const struct gs_device *device,
+                                     nvmlC2cModeInfo_v1_t *c2cModeInfo) {
     if (!(gs_config_of(device)->features & GS_HAS_C2C)) {
         return NVML_ERROR_NOT_SUPPORTED;
     }
@@ -60,7 +62,8 @@ nvmlReturn_t gsDeviceGetBusType(const struct gs_device *device, nvmlBusType_t *t
     return NVML_SUCCESS;
 }
 
-nvmlReturn_t gsDeviceGetPowerSource(const struct gs_device *device, nvmlPowerSource_t *powerSource) {
+nvmlReturn_t gsDeviceGetPowerSource(const struct gs_device *device,
+                                    nvmlPowerSource_t *powerSource) {
     (void)device;
     *powerSource = NVML_POWER_SOURCE_AC;
     return NVML_SUCCESS;
@@ -86,7 +89,8 @@ nvmlReturn_t gsDeviceGetAccountingMode(const struct gs_device *device, nvmlEnabl
     return NVML_SUCCESS;
 }
 
-nvmlReturn_t gsDeviceGetAccountingBufferSize(const struct gs_device *device, unsigned int *bufferSize) {
+nvmlReturn_t gsDeviceGetAccountingBufferSize(const struct gs_device *device,
+                                             unsigned int *bufferSize) {
     (void)device;
     *bufferSize = 4000;
     return NVML_SUCCESS;
@@ -105,7 +109,8 @@ nvmlReturn_t gsDeviceGetAPIRestriction(const struct gs_device *device, nvmlRestr
                                        nvmlEnableState_t *isRestricted) {
     (void)device;
     if (apiType != NVML_RESTRICTED_API_SET_APPLICATION_CLOCKS) {
-        return apiType < NVML_RESTRICTED_API_COUNT ? NVML_ERROR_NOT_SUPPORTED : NVML_ERROR_INVALID_ARGUMENT;
+        return apiType < NVML_RESTRICTED_API_COUNT ? NVML_ERROR_NOT_SUPPORTED
+                                                   : NVML_ERROR_INVALID_ARGUMENT;
     }
     *isRestricted = NVML_FEATURE_DISABLED;
     return NVML_SUCCESS;

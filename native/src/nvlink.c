@@ -15,7 +15,8 @@ static nvmlReturn_t check(const struct gs_device *device, unsigned link) {
     if (link >= NVML_NVLINK_MAX_LINKS) {
         return NVML_ERROR_INVALID_ARGUMENT;
     }
-    return link < links ? NVML_SUCCESS : NVML_ERROR_NOT_SUPPORTED; /* nvidia-smi topo asks for all 18 */
+    return link < links ? NVML_SUCCESS
+                        : NVML_ERROR_NOT_SUPPORTED; /* nvidia-smi topo asks beyond the last */
 }
 
 static int is_down(const struct gs_device *device, unsigned link) {
@@ -41,7 +42,8 @@ nvmlReturn_t gsDeviceGetNvLinkVersion(const struct gs_device *device, unsigned i
 }
 
 nvmlReturn_t gsDeviceGetNvLinkCapability(const struct gs_device *device, unsigned int link,
-                                         nvmlNvLinkCapability_t capability, unsigned int *capResult) {
+                                         nvmlNvLinkCapability_t capability,
+                                         unsigned int *capResult) {
     nvmlReturn_t result = check(device, link);
     if (capability >= NVML_NVLINK_CAP_COUNT) {
         return NVML_ERROR_INVALID_ARGUMENT;

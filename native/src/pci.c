@@ -13,7 +13,8 @@ enum {
     V2_SIZE = offsetof(nvmlPciInfo_t, busId)           /* with the subsystem id */
 };
 
-static void bus_id(char *out, size_t size, unsigned digits, uint32_t domain, uint32_t bus, uint32_t device) {
+static void bus_id(char *out, size_t size, unsigned digits, uint32_t domain, uint32_t bus,
+                   uint32_t device) {
     struct gs_text text = gs_text_in(out, size);
     gs_text_add_hex(&text, domain, digits);
     gs_text_add(&text, ":");
@@ -25,9 +26,10 @@ static void bus_id(char *out, size_t size, unsigned digits, uint32_t domain, uin
 
 static void fill(const struct gs_config *config, nvmlPciInfo_t *pci) {
     memset(pci, 0, sizeof *pci);
-    bus_id(pci->busIdLegacy, sizeof pci->busIdLegacy, 4, config->pci_domain & 0xFFFFu, config->pci_bus,
+    bus_id(pci->busIdLegacy, sizeof pci->busIdLegacy, 4, config->pci_domain & 0xFFFFu,
+           config->pci_bus, config->pci_device);
+    bus_id(pci->busId, sizeof pci->busId, 8, config->pci_domain, config->pci_bus,
            config->pci_device);
-    bus_id(pci->busId, sizeof pci->busId, 8, config->pci_domain, config->pci_bus, config->pci_device);
     pci->domain = config->pci_domain;
     pci->bus = config->pci_bus;
     pci->device = config->pci_device;
@@ -66,7 +68,8 @@ nvmlReturn_t gsDeviceGetPciInfoExt(const struct gs_device *device, nvmlPciInfoEx
     pci->baseClass = config->pci_base_class;
     pci->subClass = config->pci_sub_class;
     memset(pci->busId, 0, sizeof pci->busId);
-    bus_id(pci->busId, sizeof pci->busId, 8, config->pci_domain, config->pci_bus, config->pci_device);
+    bus_id(pci->busId, sizeof pci->busId, 8, config->pci_domain, config->pci_bus,
+           config->pci_device);
     return NVML_SUCCESS;
 }
 
@@ -115,7 +118,8 @@ nvmlReturn_t gsDeviceGetHandleByPciBusId(const char *pciBusId, nvmlDevice_t *dev
     return gsDeviceGetHandleByPciBusId_v2(pciBusId, device);
 }
 
-nvmlReturn_t gsDeviceGetMaxPcieLinkGeneration(const struct gs_device *device, unsigned int *maxLinkGen) {
+nvmlReturn_t gsDeviceGetMaxPcieLinkGeneration(const struct gs_device *device,
+                                              unsigned int *maxLinkGen) {
     *maxLinkGen = gs_config_of(device)->pcie_gen_max;
     return NVML_SUCCESS;
 }
@@ -126,17 +130,20 @@ nvmlReturn_t gsDeviceGetGpuMaxPcieLinkGeneration(const struct gs_device *device,
     return NVML_SUCCESS;
 }
 
-nvmlReturn_t gsDeviceGetCurrPcieLinkGeneration(const struct gs_device *device, unsigned int *currLinkGen) {
+nvmlReturn_t gsDeviceGetCurrPcieLinkGeneration(const struct gs_device *device,
+                                               unsigned int *currLinkGen) {
     *currLinkGen = gs_config_of(device)->pcie_gen_max;
     return NVML_SUCCESS;
 }
 
-nvmlReturn_t gsDeviceGetMaxPcieLinkWidth(const struct gs_device *device, unsigned int *maxLinkWidth) {
+nvmlReturn_t gsDeviceGetMaxPcieLinkWidth(const struct gs_device *device,
+                                         unsigned int *maxLinkWidth) {
     *maxLinkWidth = gs_config_of(device)->pcie_width_max;
     return NVML_SUCCESS;
 }
 
-nvmlReturn_t gsDeviceGetCurrPcieLinkWidth(const struct gs_device *device, unsigned int *currLinkWidth) {
+nvmlReturn_t gsDeviceGetCurrPcieLinkWidth(const struct gs_device *device,
+                                          unsigned int *currLinkWidth) {
     *currLinkWidth = gs_config_of(device)->pcie_width_max;
     return NVML_SUCCESS;
 }
@@ -148,7 +155,8 @@ static unsigned lane_speed(uint32_t generation) {
 }
 
 nvmlReturn_t gsDeviceGetPcieLinkMaxSpeed(const struct gs_device *device, unsigned int *maxSpeed) {
-    *maxSpeed = gs_config_of(device)->pcie_gen_max; /* NVML_PCIE_LINK_MAX_SPEED_…: 1 is 2500 MB/s, 5 is 32000 */
+    *maxSpeed = gs_config_of(device)
+                    ->pcie_gen_max; /* NVML_PCIE_LINK_MAX_SPEED_…: 1 is 2500 MB/s, 5 is 32000 */
     return NVML_SUCCESS;
 }
 
@@ -157,13 +165,14 @@ nvmlReturn_t gsDeviceGetPcieSpeed(const struct gs_device *device, unsigned int *
     return NVML_SUCCESS;
 }
 
-nvmlReturn_t gsDeviceGetPcieThroughput(const struct gs_device *device, nvmlPcieUtilCounter_t counter,
-                                       unsigned int *value) {
+nvmlReturn_t gsDeviceGetPcieThroughput(const struct gs_device *device,
+                                       nvmlPcieUtilCounter_t counter, unsigned int *value) {
     const struct gs_state *state = gs_state_of(device);
     if (counter != NVML_PCIE_UTIL_TX_BYTES && counter != NVML_PCIE_UTIL_RX_BYTES) {
         return NVML_ERROR_INVALID_ARGUMENT;
     }
-    *value = (unsigned)(counter == NVML_PCIE_UTIL_TX_BYTES ? state->pcie_tx.low : state->pcie_rx.low);
+    *value =
+        (unsigned)(counter == NVML_PCIE_UTIL_TX_BYTES ? state->pcie_tx.low : state->pcie_rx.low);
     return NVML_SUCCESS;
 }
 

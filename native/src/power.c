@@ -4,7 +4,8 @@
 #include "exports.h"
 #include "live.h"
 
-nvmlReturn_t gsDeviceGetPowerManagementMode(const struct gs_device *device, nvmlEnableState_t *mode) {
+nvmlReturn_t gsDeviceGetPowerManagementMode(const struct gs_device *device,
+                                            nvmlEnableState_t *mode) {
     (void)device;
     *mode = NVML_FEATURE_ENABLED;
     return NVML_SUCCESS;
@@ -21,7 +22,8 @@ nvmlReturn_t gsDeviceGetEnforcedPowerLimit(const struct gs_device *device, unsig
 }
 
 nvmlReturn_t gsDeviceGetPowerManagementLimitConstraints(const struct gs_device *device,
-                                                        unsigned int *minLimit, unsigned int *maxLimit) {
+                                                        unsigned int *minLimit,
+                                                        unsigned int *maxLimit) {
     *minLimit = gs_config_of(device)->power_min;
     *maxLimit = gs_config_of(device)->power_max;
     return NVML_SUCCESS;
@@ -38,21 +40,24 @@ nvmlReturn_t gsDeviceGetPowerUsage(const struct gs_device *device, unsigned int 
     return NVML_SUCCESS;
 }
 
-nvmlReturn_t gsDeviceGetTotalEnergyConsumption(const struct gs_device *device, unsigned long long *energy) {
+nvmlReturn_t gsDeviceGetTotalEnergyConsumption(const struct gs_device *device,
+                                               unsigned long long *energy) {
     *energy = gs_live_counter(&gs_state_of(device)->energy);
     return NVML_SUCCESS;
 }
 
-nvmlReturn_t gsDeviceGetTemperature(const struct gs_device *device, nvmlTemperatureSensors_t sensorType,
-                                    unsigned int *temp) {
+nvmlReturn_t gsDeviceGetTemperature(const struct gs_device *device,
+                                    nvmlTemperatureSensors_t sensorType, unsigned int *temp) {
     if (sensorType != NVML_TEMPERATURE_GPU) {
-        return sensorType < NVML_TEMPERATURE_COUNT ? NVML_ERROR_NOT_SUPPORTED : NVML_ERROR_INVALID_ARGUMENT;
+        return sensorType < NVML_TEMPERATURE_COUNT ? NVML_ERROR_NOT_SUPPORTED
+                                                   : NVML_ERROR_INVALID_ARGUMENT;
     }
     *temp = (unsigned)gs_live_temperature(device);
     return NVML_SUCCESS;
 }
 
-nvmlReturn_t gsDeviceGetTemperatureV(const struct gs_device *device, nvmlTemperature_t *temperature) {
+nvmlReturn_t gsDeviceGetTemperatureV(const struct gs_device *device,
+                                     nvmlTemperature_t *temperature) {
     unsigned value = 0;
     GS_VERSIONED(temperature, nvmlTemperature_v1);
     nvmlReturn_t result = gsDeviceGetTemperature(device, temperature->sensorType, &value);

@@ -7,8 +7,8 @@
 enum { COMPUTE = 1u << 0, GRAPHICS = 1u << 1, MPS = 1u << 2 };
 
 /* How many rows there are, and whether they fit. */
-static nvmlReturn_t count_rows(const struct gs_allocation *allocation, uint32_t kind, unsigned int *count,
-                               const void *rows) {
+static nvmlReturn_t count_rows(const struct gs_allocation *allocation, uint32_t kind,
+                               unsigned int *count, const void *rows) {
     unsigned needed = 0;
     unsigned places = rows ? *count : 0;
     for (uint32_t i = 0; i < allocation->process_count && i < GS_PROCESSES; i++) {
@@ -47,55 +47,64 @@ static nvmlReturn_t give_v2(const struct gs_device *device, uint32_t kind, unsig
     for (uint32_t i = 0; i < GS_PROCESSES && row < *count; i++) {
         const struct gs_process *process = &allocation->processes[i];
         if (process->pid && process->kind & kind) {
-            rows[row++] = (nvmlProcessInfo_v2_t){process->pid, process->memory, process->gpu_instance,
-                                                 process->compute_instance};
+            rows[row++] = (nvmlProcessInfo_v2_t){process->pid, process->memory,
+                                                 process->gpu_instance, process->compute_instance};
         }
     }
     *count = row;
     return NVML_SUCCESS;
 }
 
-nvmlReturn_t gsDeviceGetComputeRunningProcesses(const struct gs_device *device, unsigned int *infoCount,
+nvmlReturn_t gsDeviceGetComputeRunningProcesses(const struct gs_device *device,
+                                                unsigned int *infoCount,
                                                 nvmlProcessInfo_v1_t *infos) {
     return give_v1(device, COMPUTE, infoCount, infos);
 }
 
-nvmlReturn_t gsDeviceGetComputeRunningProcesses_v2(const struct gs_device *device, unsigned int *infoCount,
+nvmlReturn_t gsDeviceGetComputeRunningProcesses_v2(const struct gs_device *device,
+                                                   unsigned int *infoCount,
                                                    nvmlProcessInfo_v2_t *infos) {
     return give_v2(device, COMPUTE, infoCount, infos);
 }
 
-nvmlReturn_t gsDeviceGetComputeRunningProcesses_v3(const struct gs_device *device, unsigned int *infoCount,
+nvmlReturn_t gsDeviceGetComputeRunningProcesses_v3(const struct gs_device *device,
+                                                   unsigned int *infoCount,
                                                    nvmlProcessInfo_t *infos) {
     return give_v2(device, COMPUTE, infoCount, infos);
 }
 
-nvmlReturn_t gsDeviceGetGraphicsRunningProcesses(const struct gs_device *device, unsigned int *infoCount,
+nvmlReturn_t gsDeviceGetGraphicsRunningProcesses(const struct gs_device *device,
+                                                 unsigned int *infoCount,
                                                  nvmlProcessInfo_v1_t *infos) {
     return give_v1(device, GRAPHICS, infoCount, infos);
 }
 
-nvmlReturn_t gsDeviceGetGraphicsRunningProcesses_v2(const struct gs_device *device, unsigned int *infoCount,
+nvmlReturn_t gsDeviceGetGraphicsRunningProcesses_v2(const struct gs_device *device,
+                                                    unsigned int *infoCount,
                                                     nvmlProcessInfo_v2_t *infos) {
     return give_v2(device, GRAPHICS, infoCount, infos);
 }
 
-nvmlReturn_t gsDeviceGetGraphicsRunningProcesses_v3(const struct gs_device *device, unsigned int *infoCount,
+nvmlReturn_t gsDeviceGetGraphicsRunningProcesses_v3(const struct gs_device *device,
+                                                    unsigned int *infoCount,
                                                     nvmlProcessInfo_t *infos) {
     return give_v2(device, GRAPHICS, infoCount, infos);
 }
 
-nvmlReturn_t gsDeviceGetMPSComputeRunningProcesses(const struct gs_device *device, unsigned int *infoCount,
+nvmlReturn_t gsDeviceGetMPSComputeRunningProcesses(const struct gs_device *device,
+                                                   unsigned int *infoCount,
                                                    nvmlProcessInfo_v1_t *infos) {
     return give_v1(device, MPS, infoCount, infos);
 }
 
-nvmlReturn_t gsDeviceGetMPSComputeRunningProcesses_v2(const struct gs_device *device, unsigned int *infoCount,
+nvmlReturn_t gsDeviceGetMPSComputeRunningProcesses_v2(const struct gs_device *device,
+                                                      unsigned int *infoCount,
                                                       nvmlProcessInfo_v2_t *infos) {
     return give_v2(device, MPS, infoCount, infos);
 }
 
-nvmlReturn_t gsDeviceGetMPSComputeRunningProcesses_v3(const struct gs_device *device, unsigned int *infoCount,
+nvmlReturn_t gsDeviceGetMPSComputeRunningProcesses_v3(const struct gs_device *device,
+                                                      unsigned int *infoCount,
                                                       nvmlProcessInfo_t *infos) {
     return give_v2(device, MPS, infoCount, infos);
 }
@@ -109,7 +118,8 @@ nvmlReturn_t gsDeviceGetRunningProcessDetailList(const struct gs_device *device,
         return NVML_ERROR_INVALID_ARGUMENT;
     }
     uint32_t kind = kinds[plist->mode];
-    nvmlReturn_t result = count_rows(allocation, kind, &plist->numProcArrayEntries, plist->procArray);
+    nvmlReturn_t result =
+        count_rows(allocation, kind, &plist->numProcArrayEntries, plist->procArray);
     unsigned row = 0;
     if (result != NVML_SUCCESS) {
         return result;
@@ -138,7 +148,8 @@ nvmlReturn_t gsDeviceGetProcessUtilization(const struct gs_device *device,
     if (result == NVML_SUCCESS && (!*processSamplesCount || now <= lastSeenTimeStamp)) {
         return NVML_ERROR_NOT_FOUND; /* the header: no sample newer than the time stamp */
     }
-    for (uint32_t i = 0; i < GS_PROCESSES && result == NVML_SUCCESS && row < *processSamplesCount; i++) {
+    for (uint32_t i = 0; i < GS_PROCESSES && result == NVML_SUCCESS && row < *processSamplesCount;
+         i++) {
         const struct gs_process *process = &allocation->processes[i];
         if (process->pid) {
             utilization[row++] = (nvmlProcessUtilizationSample_t){

@@ -13,13 +13,14 @@
 
 #include "text.h"
 
-static int refuse(struct gs_error *error, const char *source, const char *what, const char *remedy) {
+static int refuse(struct gs_error *error, const char *source, const char *what,
+                  const char *remedy) {
     gs_error_set(error, source, what, NULL, remedy);
     return -1;
 }
 
-static int refuse_number(struct gs_error *error, const char *source, const char *what, uint64_t number,
-                         const char *remedy) {
+static int refuse_number(struct gs_error *error, const char *source, const char *what,
+                         uint64_t number, const char *remedy) {
     char digits[24];
     struct gs_text text = gs_text_in(digits, sizeof digits);
     gs_text_add_number(&text, number);
@@ -35,14 +36,16 @@ int gs_validate(const void *data, size_t size, const char *source, struct gs_err
     }
     memcpy(&header, data, sizeof header);
     if (memcmp(header.magic, GS_MAGIC, sizeof header.magic) != 0) {
-        return refuse(error, source, "not an inventory", "name the file that gpu-sim install wrote");
+        return refuse(error, source, "not an inventory",
+                      "name the file that gpu-sim install wrote");
     }
     if (header.major != GS_MAJOR) {
         return refuse_number(error, source, "an inventory of another layout", header.major,
                              "use the library of the same release as the installer");
     }
     if (header.file_state != GS_FILE_LIVE) {
-        return refuse_number(error, source, "an inventory that is not in use (1)", header.file_state, again);
+        return refuse_number(error, source, "an inventory that is not in use (1)",
+                             header.file_state, again);
     }
     if (header.file_size > size) {
         return refuse_number(error, source, "a cut inventory", size, again);
@@ -77,7 +80,8 @@ int gs_map(const char *path, int writable, struct gs_mapping *mapping, struct gs
         return refuse(error, path, "empty", "run the installer again");
     }
     if (data == MAP_FAILED) {
-        gs_error_set(error, path, "cannot be mapped", strerror(code), "check memory and permissions");
+        gs_error_set(error, path, "cannot be mapped", strerror(code),
+                     "check memory and permissions");
         return -1;
     }
     if (gs_validate(data, (size_t)size, path, error)) {
@@ -100,7 +104,8 @@ void gs_unmap(struct gs_mapping *mapping) {
 }
 
 const struct gs_gpu *gs_gpu_at(const struct gs_inventory *inventory, uint32_t slot) {
-    return (const struct gs_gpu *)(const void *)((const char *)inventory + inventory->header.gpu_offset +
+    return (const struct gs_gpu *)(const void *)((const char *)inventory +
+                                                 inventory->header.gpu_offset +
                                                  (size_t)slot * inventory->header.gpu_stride);
 }
 

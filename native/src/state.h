@@ -102,11 +102,11 @@ void gs_debug(const char *text);
 /* What a generated stub answers. */
 nvmlReturn_t gs_not_simulated(const char *function);
 
-#define GS_VERSIONED(pointer, wanted) \
-    do { \
-        if ((pointer)->version != (wanted)) { \
-            return NVML_ERROR_ARGUMENT_VERSION_MISMATCH; \
-        } \
+#define GS_VERSIONED(pointer, wanted)                                                              \
+    do {                                                                                           \
+        if ((pointer)->version != (wanted)) {                                                      \
+            return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;                                           \
+        }                                                                                          \
     } while (0)
 
 #endif

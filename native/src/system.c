@@ -25,7 +25,8 @@ nvmlReturn_t gsSystemGetCudaDriverVersion_v2(int *cudaDriverVersion) {
     return gsSystemGetCudaDriverVersion(cudaDriverVersion);
 }
 
-nvmlReturn_t gsSystemGetDriverBranch(nvmlSystemDriverBranchInfo_t *branchInfo, unsigned int length) {
+nvmlReturn_t gsSystemGetDriverBranch(nvmlSystemDriverBranchInfo_t *branchInfo,
+                                     unsigned int length) {
     char name[NVML_SYSTEM_DRIVER_VERSION_BUFFER_SIZE];
     struct gs_text text = gs_text_in(name, sizeof name);
     const char *version = gs_snapshot()->node.driver_version;
@@ -45,7 +46,8 @@ nvmlReturn_t gsSystemGetProcessName(unsigned int pid, char *name, unsigned int l
     for (uint32_t i = 0; i < snapshot->count; i++) {
         const struct gs_allocation *allocation = gs_allocation_of(&gs_devices[snapshot->order[i]]);
         for (uint32_t row = 0; row < allocation->process_count && row < GS_PROCESSES; row++) {
-            if (pid && allocation->processes[row].pid == pid && allocation->processes[row].name[0]) {
+            if (pid && allocation->processes[row].pid == pid &&
+                allocation->processes[row].name[0]) {
                 return gs_give_text(name, length, allocation->processes[row].name);
             }
         }

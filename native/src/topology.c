@@ -22,8 +22,9 @@ nvmlReturn_t gsDeviceGetTopologyCommonAncestor(const struct gs_device *device1,
     return NVML_SUCCESS;
 }
 
-nvmlReturn_t gsDeviceGetTopologyNearestGpus(const struct gs_device *device, nvmlGpuTopologyLevel_t level,
-                                            unsigned int *count, nvmlDevice_t *deviceArray) {
+nvmlReturn_t gsDeviceGetTopologyNearestGpus(const struct gs_device *device,
+                                            nvmlGpuTopologyLevel_t level, unsigned int *count,
+                                            nvmlDevice_t *deviceArray) {
     const struct gs_snapshot *snapshot = gs_snapshot();
     unsigned found = 0;
     for (uint32_t i = 0; i < snapshot->count; i++) {
@@ -36,7 +37,8 @@ nvmlReturn_t gsDeviceGetTopologyNearestGpus(const struct gs_device *device, nvml
         }
         found++;
     }
-    nvmlReturn_t result = deviceArray && *count < found ? NVML_ERROR_INSUFFICIENT_SIZE : NVML_SUCCESS;
+    nvmlReturn_t result =
+        deviceArray && *count < found ? NVML_ERROR_INSUFFICIENT_SIZE : NVML_SUCCESS;
     *count = found;
     return result;
 }
@@ -45,8 +47,8 @@ nvmlReturn_t gsSystemGetTopologyGpuSet(unsigned int cpuNumber, unsigned int *cou
                                        nvmlDevice_t *deviceArray) {
     const struct gs_snapshot *snapshot = gs_snapshot();
     (void)cpuNumber; /* without NUMA nodes every GPU is near every CPU */
-    nvmlReturn_t result = deviceArray && *count < snapshot->count ? NVML_ERROR_INSUFFICIENT_SIZE
-                                                                  : NVML_SUCCESS;
+    nvmlReturn_t result =
+        deviceArray && *count < snapshot->count ? NVML_ERROR_INSUFFICIENT_SIZE : NVML_SUCCESS;
     for (uint32_t i = 0; deviceArray && i < snapshot->count && i < *count; i++) {
         deviceArray[i] = (nvmlDevice_t)&gs_devices[snapshot->order[i]];
     }

@@ -6,7 +6,8 @@
 
 enum { SAMPLING_PERIOD_US = 167000 }; /* what a real driver names */
 
-nvmlReturn_t gsDeviceGetUtilizationRates(const struct gs_device *device, nvmlUtilization_t *utilization) {
+nvmlReturn_t gsDeviceGetUtilizationRates(const struct gs_device *device,
+                                         nvmlUtilization_t *utilization) {
     utilization->gpu = gs_live_utilization(device);
     utilization->memory = gs_live_memory_utilization(device);
     return NVML_SUCCESS;
@@ -18,13 +19,15 @@ static nvmlReturn_t idle_engine(unsigned int *utilization, unsigned int *samplin
     return NVML_SUCCESS;
 }
 
-nvmlReturn_t gsDeviceGetEncoderUtilization(const struct gs_device *device, unsigned int *utilization,
+nvmlReturn_t gsDeviceGetEncoderUtilization(const struct gs_device *device,
+                                           unsigned int *utilization,
                                            unsigned int *samplingPeriodUs) {
     (void)device; /* boards without an encoder answer 0 as well */
     return idle_engine(utilization, samplingPeriodUs);
 }
 
-nvmlReturn_t gsDeviceGetDecoderUtilization(const struct gs_device *device, unsigned int *utilization,
+nvmlReturn_t gsDeviceGetDecoderUtilization(const struct gs_device *device,
+                                           unsigned int *utilization,
                                            unsigned int *samplingPeriodUs) {
     (void)device;
     return idle_engine(utilization, samplingPeriodUs);

@@ -124,9 +124,10 @@ int main(int count, char **arguments) {
         printf("%u\n", gs_apply(mapping.inventory, built(&spec), "test-boot", 0));
         return 0;
     }
-    struct gs_gpu *gpu = count > 3 ? (struct gs_gpu *)(uintptr_t)gs_gpu_at(
-                                         mapping.inventory, (uint32_t)atoi(arguments[3]))
-                                   : NULL;
+    struct gs_gpu *gpu =
+        count > 3
+            ? (struct gs_gpu *)(uintptr_t)gs_gpu_at(mapping.inventory, (uint32_t)atoi(arguments[3]))
+            : NULL;
     if (strcmp(command, "process") == 0 && count == 8) {
         struct gs_allocation *next = &gpu->allocation[!gs_flip(&gpu->allocation_flip)];
         *next = gpu->allocation[gs_flip(&gpu->allocation_flip)];

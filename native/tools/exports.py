@@ -24,9 +24,9 @@ OPTIONAL_IN = {("nvmlDeviceGetProcessUtilization", "utilization")}
 class Function:
     def __init__(self, returns: str, name: str, parameters: str):
         self.returns, self.name = returns, name
-        self.parameters = [] if parameters.strip() in ("", "void") else [
-            self.split(one) for one in parameters.split(",")
-        ]
+        self.parameters = (
+            [] if parameters.strip() in ("", "void") else [self.split(one) for one in parameters.split(",")]
+        )
 
     @staticmethod
     def split(parameter: str) -> tuple[str, str]:
@@ -37,7 +37,7 @@ class Function:
 
     @property
     def inner(self) -> str:
-        return "gs" + self.name[len("nvml"):]
+        return "gs" + self.name[len("nvml") :]
 
     def is_device(self, kind: str) -> bool:
         return kind == "nvmlDevice_t"
@@ -130,7 +130,8 @@ def main(arguments: list[str]) -> int:
     )  # fmt: skip
     (output / "exports.c").write_text(
         f"{note}#include \"exports.h\"\n\n"
-        "#define GS_CHECK(call) do { nvmlReturn_t result_ = (call); if (result_ != NVML_SUCCESS) return result_; } while (0)\n\n"
+        "#define GS_CHECK(call) do { nvmlReturn_t result_ = (call); "
+        "if (result_ != NVML_SUCCESS) return result_; } while (0)\n\n"
         + "\n".join(
             f"GS_EXPORT {f.prototype(f.name, 'nvmlDevice_t')} {{\n"
             + "".join(f"    {line}\n" for line in body(f, f.inner in written)) + "}\n"

@@ -25,7 +25,7 @@ FEATURES = {
 
 def text(longest: int):
     def check(value):
-        if not isinstance(value, str) or not re.fullmatch(r"[ -~]{1,%d}" % longest, value):
+        if not isinstance(value, str) or not re.fullmatch(rf"[ -~]{{1,{longest}}}", value):
             return f"printable ASCII of 1 to {longest} characters"
         return None
 
@@ -67,8 +67,12 @@ def capability(value):
 
 def supported(value):
     keys = {"memory", "graphics_max", "graphics_min", "graphics_step"}
-    if isinstance(value, list) and 1 <= len(value) <= 4 and all(
-        isinstance(item, dict) and set(item) == keys and not any(map(number(1), item.values())) for item in value
+    if (
+        isinstance(value, list)
+        and 1 <= len(value) <= 4
+        and all(
+            isinstance(item, dict) and set(item) == keys and not any(map(number(1), item.values())) for item in value
+        )
     ):
         return None
     return f"one to four maps of {', '.join(sorted(keys))}"
@@ -137,7 +141,8 @@ def check(path: Path, profile) -> list[str]:
         if isinstance(FIELDS.get(key), dict) and key != "sources" and isinstance(section, dict):
             if section.get("source") not in sources:
                 problems.append(
-                    f"{path}:.{key}.source: not in sources, got {section.get('source')!r}; name one of {', '.join(sources)}"
+                    f"{path}:.{key}.source: not in sources, got {section.get('source')!r}; "
+                    f"name one of {', '.join(sources)}"
                 )
             section = {name: value for name, value in section.items() if name != "source"}
         bare[key] = {} if key == "sources" else section
