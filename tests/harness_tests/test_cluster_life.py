@@ -239,3 +239,22 @@ def test_names_of_runs_do_not_wait_for_each_other(name):
     assert done.wait(5)
     for run in (one, other):
         clean.destroy(run)
+
+
+def test_the_api_stays_reachable_while_nodes_come_and_go(name):
+    """The bridge keeps its address when a leg of it goes: nobody's notion of where the API is gets stale."""
+    process = starter(name)
+    try:
+        assert process.stdout.readline() == "up\n"
+        pid = state(name)["machines"]["control-plane"]["inner"][0]
+        enter = ["nsenter", "-t", pid, "-n", "--", "ip", "-j", "link", "show", "br0"]
+        before = json.loads(command.run(enter).out)[0]["address"]
+        # A leg with the lowest address there can be comes and goes.
+        network.batch(
+            ["link add low address 02:00:00:00:00:01 type veth peer name peer", "link set low master br0"], pid
+        )
+        during = json.loads(command.run(enter).out)[0]["address"]
+        network.batch(["link del low"], pid)
+        assert [before, during, json.loads(command.run(enter).out)[0]["address"]] == [before] * 3
+    finally:
+        kill(process)

@@ -18,6 +18,9 @@ from tests.harness.runs import RunError
 
 SLOTS = 200
 PODS, SERVICES = "10.244", "10.96.0.0/16"
+# A bridge without an address of its own takes the lowest of its legs': with a node's leg it would change, and who has
+# the old one in mind would not reach the API for half a minute.
+BRIDGE_MAC = "0a:67:70:75:00:01"
 FIRST_SERVICE, DNS_SERVICE = "10.96.0.1", "10.96.0.10"
 
 
@@ -74,7 +77,7 @@ def _taken() -> list[ipaddress.IPv4Network]:
 def connect_host(pid: int, start_at: int = 0) -> Net:
     """Give the control plane's machine its bridge and a leg to the host. The kernel refuses an interface name that
     exists, so two runs that try the same slot at once end up in different ones."""
-    batch(["link set lo up", "link add br0 type bridge", "link set br0 up"], pid)
+    batch(["link set lo up", f"link add br0 address {BRIDGE_MAC} type bridge", "link set br0 up"], pid)
     taken, said = _taken(), ""
     for offset in range(SLOTS):
         net = Net((start_at + offset) % SLOTS)
