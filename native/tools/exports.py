@@ -42,6 +42,9 @@ class Function:
     def is_device(self, kind: str) -> bool:
         return kind == "nvmlDevice_t"
 
+    def may_be_null(self, parameter: str) -> bool:
+        return parameter in OPTIONAL or (self.name, parameter) in OPTIONAL_IN
+
     def prototype(self, name: str, device: str) -> str:
         kinds = [(device if self.is_device(kind) else kind, parameter) for kind, parameter in self.parameters]
         inside = ", ".join(f"{kind}{'' if kind.endswith('*') else ' '}{parameter}" for kind, parameter in kinds)
@@ -75,7 +78,16 @@ def function_id(name: str) -> int:
     return value
 
 
-def body(function: Function, handwritten: bool) -> list[str]:
+def handwritten(sources: list[Path]) -> dict[str, Path]:
+    """gs<Name> to the source that defines it."""
+    return {
+        name: source
+        for source in sources
+        for name in re.findall(r"^(?:nvmlReturn_t|const char \*)\s*(gs[A-Z]\w*)\(", source.read_text(), flags=re.M)
+    }
+
+
+def body(function: Function, written: bool) -> list[str]:
     lines, arguments = [], []
     devices = [name for kind, name in function.parameters if function.is_device(kind)]
     if function.name not in FREE:
@@ -92,10 +104,9 @@ def body(function: Function, handwritten: bool) -> list[str]:
             arguments.append(f"{name}_")
             continue
         arguments.append(name)
-        optional = name in OPTIONAL or (function.name, name) in OPTIONAL_IN
-        if handwritten and kind.endswith("*") and not optional:
+        if written and kind.endswith("*") and not function.may_be_null(name):
             lines.append(f"GS_CHECK({name} ? NVML_SUCCESS : NVML_ERROR_INVALID_ARGUMENT);")
-    if handwritten:
+    if written:
         lines.append(f"return {function.inner}({', '.join(arguments)});")
     else:
         lines += [f"(void){argument};" for argument in arguments]
@@ -106,11 +117,7 @@ def body(function: Function, handwritten: bool) -> list[str]:
 def main(arguments: list[str]) -> int:
     header, output, sources = Path(arguments[0]), Path(arguments[1]), [Path(name) for name in arguments[2:]]
     declared = functions(header.read_text())
-    written = {
-        name: source
-        for source in sources
-        for name in re.findall(r"^(?:nvmlReturn_t|const char \*)\s*(gs[A-Z]\w*)\(", source.read_text(), flags=re.M)
-    }
+    written = handwritten(sources)
     by_inner = {function.inner: function for function in declared}
     unknown = [
         f"{source}:{name}: nvml.h has no such function, got {name}; name it gs + the function without nvml"
