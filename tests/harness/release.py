@@ -14,9 +14,11 @@ from pathlib import Path
 import yaml
 
 from tests.harness import command
+from tests.harness.cluster import Cluster
 from tests.harness.runs import RunError
 from tests.harness.versions import CHECKOUT
 
+BRANCH = "gpu-sim.io/branch"
 CHART = "charts/gpu-sim"
 DOCUMENTED = ["install", "gpu-sim", CHART, "-f", "values/branch.yaml"]
 
@@ -77,3 +79,17 @@ def _generate(*words: str) -> command.Result:
         return command.run([sys.executable, "-m", "generator", *words], cwd=CHECKOUT)
     except command.CommandError as error:
         raise RunError(error.output.strip() or str(error)) from None
+
+
+def dedicate(cluster: Cluster, asked: Release) -> None:
+    """Label and taint every node that belongs to no other branch."""
+    free = []
+    for name in cluster.nodes:
+        labels = cluster.kube.node(name)["metadata"]["labels"]
+        if labels.get(BRANCH) in (None, asked.slug):
+            free.append(name)
+    if not free:
+        raise RunError(f"DEDICATED: every node belongs to another branch, got {len(cluster.nodes)} nodes; NODES=more")
+    for name in free:
+        cluster.kube.label_node(name, {BRANCH: asked.slug})
+        cluster.kube.taint_node(name, [{"key": BRANCH, "value": asked.slug, "effect": "NoSchedule"}])

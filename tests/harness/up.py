@@ -16,11 +16,10 @@ from tests.harness import current, demo, images, kind, plugin_image, preflight, 
 from tests.harness.cluster import Cluster
 from tests.harness.embedded import provider as embedded
 from tests.harness.progress import Progress
-from tests.harness.release import Release, wanted
+from tests.harness.release import Release, dedicate, wanted
 from tests.harness.runs import Run, RunError
 
 OURS = ("gpu-sim", "gpu-sim-agent", "pause")
-BRANCH = "gpu-sim.io/branch"
 
 
 @dataclass
@@ -201,20 +200,6 @@ class Up:
     def finish(self, cluster: Cluster) -> None:
         self.run.release()
         print(report.head(cluster) + "\n\n" + report.whole(cluster), file=sys.stdout)
-
-
-def dedicate(cluster: Cluster, asked: Release) -> None:
-    """Label and taint every node that belongs to no other branch."""
-    free = []
-    for name in cluster.nodes:
-        labels = cluster.kube.node(name)["metadata"]["labels"]
-        if labels.get(BRANCH) in (None, asked.slug):
-            free.append(name)
-    if not free:
-        raise RunError(f"DEDICATED: every node belongs to another branch, got {len(cluster.nodes)} nodes; NODES=more")
-    for name in free:
-        cluster.kube.label_node(name, {BRANCH: asked.slug})
-        cluster.kube.taint_node(name, [{"key": BRANCH, "value": asked.slug, "effect": "NoSchedule"}])
 
 
 def _digest(archive: Path) -> str:

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.harness import cli, release, runs
+from tests.harness import arguments, cli, release, runs
 from tests.harness.release import DOCUMENTED, wanted
 from tests.harness.runs import RunError
+from tests.harness.up import Options
 from tests.harness.versions import CHECKOUT
 
 pytestmark = pytest.mark.unit
@@ -25,8 +26,8 @@ def alone(tmp_path, monkeypatch):
         monkeypatch.delenv(name, raising=False)
 
 
-def parsed(*words: str) -> cli.Options:
-    return cli.options(cli.parser().parse_args(words))
+def parsed(*words: str) -> Options:
+    return arguments.options(arguments.parser().parse_args(words))
 
 
 def test_variables_are_options_and_empty_ones_are_not_given(monkeypatch):
@@ -37,6 +38,12 @@ def test_variables_are_options_and_empty_ones_are_not_given(monkeypatch):
     assert made.feature_gates == {"A": True, "B": False}
     assert parsed("up", "--nodes", "3").nodes == 3, "what is typed goes before the environment"
     assert made.name == runs.default_name(CHECKOUT)
+
+
+@pytest.mark.parametrize(("value", "on"), [("1", True), ("yes", True), ("0", False), ("", False), ("No", False)])
+def test_a_switch_in_the_environment(value, on, monkeypatch):
+    monkeypatch.setenv("DEDICATED", value)
+    assert parsed("up").dedicated is on
 
 
 def test_node_names_by_variable_and_by_option(monkeypatch):
@@ -55,7 +62,7 @@ def test_a_number_of_nodes_that_is_none_is_refused(nodes):
 @pytest.mark.parametrize("text", ["A", "A=1", "=true", "A=true,B=yes"])
 def test_feature_gates_that_are_none_are_refused(text):
     with pytest.raises(RunError, match=r"FEATURE_GATES: must be NAME=true or NAME=false, got"):
-        cli.gates(text)
+        arguments.gates(text)
 
 
 @pytest.mark.parametrize(
