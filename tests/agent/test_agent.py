@@ -4,14 +4,18 @@
 from __future__ import annotations
 
 import fcntl
+import http.server
+import json
 import os
 import signal
 import subprocess
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.harness import cache, command, go_build, versions
+from tests.harness import cache, command, go_build, needs, versions
 from tests.harness.wait import wait_until
 
 pytestmark = pytest.mark.native
@@ -19,7 +23,7 @@ pytestmark = pytest.mark.native
 KUBECONFIG = """\
 apiVersion: v1
 kind: Config
-clusters: [{name: c, cluster: {server: "http://127.0.0.1:9"}}]
+clusters: [{name: c, cluster: {server: "http://127.0.0.1:PORT"}}]
 contexts: [{name: c, context: {cluster: c, user: ""}}]
 current-context: c
 """
@@ -29,10 +33,39 @@ def write_owner(root: Path, release: str) -> None:
     (root / "owner").write_text(f"release={release}\nnamespace=team\npod=p-1\ntime=2031-02-03T04:05:06Z\n")
 
 
+def write_kubeconfig(folder: Path, port: int) -> Path:
+    path = folder / "kubeconfig"
+    path.write_text(KUBECONFIG.replace("PORT", str(port)))
+    return path
+
+
+class NothingThere(http.server.BaseHTTPRequestHandler):
+    """An API server without the DaemonSet: what is left of a release after its uninstall."""
+
+    def do_GET(self) -> None:
+        status = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound", "code": 404}
+        text = json.dumps(status | {"details": {"name": "mock", "group": "apps", "kind": "daemonsets"}})
+        self.send_response(404)
+        self.send_header("Content-Type", "application/json")
+        self.end_headers()
+        self.wfile.write(text.encode())
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def emptied_api() -> Iterator[int]:
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), NothingThere) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server.server_port
+        server.shutdown()
+
+
 @pytest.fixture
 def options(tmp_path: Path) -> list[str]:
     write_owner(tmp_path, "feat-a")
-    (tmp_path / "kubeconfig").write_text(KUBECONFIG)
+    write_kubeconfig(tmp_path, 9)  # nobody listens there
     program = tmp_path / "gpu-sim"
     program.write_text(f"#!/bin/sh\necho cleaned >{tmp_path}/cleaned\n")
     program.chmod(0o755)
@@ -90,6 +123,31 @@ def test_node_of_another_release(tmp_path: Path, options: list[str]) -> None:
         "uninstall it first (helm uninstall first -n team) or label another node"
     )
     assert expected in ended.stderr
+
+
+def test_uninstalled_release_leaves_nothing(tmp_path: Path, native: Path, emptied_api: int) -> None:
+    """With the node program as built: installed, held, and cleaned while the agent still has the lock."""
+    if os.geteuid():
+        needs.skip("root", "the installer makes device nodes")
+    root = tmp_path / "node"
+    place = ["--root", root, "--release", "feat-a", "--namespace", "team"]
+    install = [native / "gpu-sim", "install", *place, "--count", "3", "--node", "n7", "--pod", "p-1"]
+    command.run([*install, "--library", native / "libnvidia-ml-mock.so", "--proc", tmp_path / "none"])
+    assert (root / "driver/dev/nvidia2").is_char_device()
+    log = tmp_path / "log"
+    watched = ["--node", "n7", "--daemonset", "mock", "--daemonset-namespace", "gpus"]
+    access = ["--program", native / "gpu-sim", "--kubeconfig", write_kubeconfig(tmp_path, emptied_api)]
+    with log.open("w") as out:
+        agent = subprocess.Popen([go_build.agent(), "run", *place, *watched, *access], stderr=out)
+    try:
+        wait_until("the agent to hold the node", lambda: "is held for" in log.read_text(), 10, seen=log.read_text)
+        agent.send_signal(signal.SIGTERM)
+        assert agent.wait(20) == 0, log.read_text()
+    finally:
+        agent.kill()
+        agent.wait()
+    assert "node n7 is cleaned: DaemonSet gpus/mock" in log.read_text()
+    assert not root.exists()
 
 
 def test_says_all_that_is_missing() -> None:
