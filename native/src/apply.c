@@ -37,7 +37,8 @@ static int apply_gpu(struct gs_gpu *live, const struct gs_gpu *built, uint64_t n
     int wanted = new_state->slot == GS_SLOT_PRESENT;
     int same = wanted && old_state->slot != GS_SLOT_EMPTY &&
                memcmp(old_config, new_config, sizeof *new_config) == 0;
-    int changed = !same && (wanted || old_state->slot == GS_SLOT_PRESENT);
+    int changed =
+        wanted ? !same || old_state->slot != GS_SLOT_PRESENT : old_state->slot == GS_SLOT_PRESENT;
     if (!wanted && old_state->slot == GS_SLOT_EMPTY) {
         return 0;
     }

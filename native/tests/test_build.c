@@ -134,7 +134,7 @@ static void apply(void) {
     CHECK_NUMBER(live->header.node[gs_flip(&live->header.node_flip)].spec.count, 2);
     CHECK_NUMBER(gs_apply(live, built_two, "boot-1", 14 * second), 0);
 
-    CHECK_NUMBER(gs_apply(live, built_four, "boot-2", second), 0); /* the same boards are back */
+    CHECK_NUMBER(gs_apply(live, built_four, "boot-2", second), 2); /* the same boards are back */
     CHECK_NUMBER(state(live, 3)->slot, GS_SLOT_PRESENT);
     CHECK_NUMBER(state(live, 1)->energy.value, 700); /* another boot: goes on from its last value */
     CHECK_NUMBER(state(live, 1)->energy.at_ns, second);
