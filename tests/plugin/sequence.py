@@ -7,6 +7,7 @@ into the golden file: only ever with NVIDIA's own program, when a version or an 
 
 from __future__ import annotations
 
+import difflib
 import re
 import sys
 import tempfile
@@ -86,6 +87,17 @@ def by_gpu(lines: list[str]) -> list[str]:
 
 def golden() -> list[str]:
     return [line for line in GOLDEN.read_text().splitlines() if not line.startswith("#")]
+
+
+def differences(lines: list[str]) -> str:
+    """What is not as in the golden file, and what that can mean; empty where all is the same."""
+    expected = golden()
+    if lines == expected:
+        return ""
+    shown = list(difflib.unified_diff(expected, lines, "NVIDIA's plugin", "this one", lineterm="", n=1))
+    if [line.partition(" = ")[0] for line in lines] == [line.partition(" = ")[0] for line in expected]:
+        shown.append("only results differ: the library answers otherwise; if it should, record NVIDIA's plugin again")
+    return "\n".join(shown)
 
 
 def main(words: list[str]) -> int:
