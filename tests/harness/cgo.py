@@ -42,11 +42,11 @@ def zig() -> Path:
 def driver_functions(module: Path) -> list[str]:
     """Every function of the driver's libraries that NVIDIA's packages, as used by the module, bring headers for."""
     extra = golang.environment()
-    command.run([golang.go(), "mod", "download"], cwd=module, extra=extra)
-    listed = command.run([golang.go(), "list", "-m", "-f", "{{.Path}} {{.Dir}}", "all"], cwd=module, extra=extra).out
-    folders = [
-        line.split()[1] for line in listed.splitlines() if line.startswith("github.com/NVIDIA/") and " /" in line
-    ]
+    listed = command.run([golang.go(), "list", "-m", "all"], cwd=module, extra=extra).out.splitlines()
+    wanted = [line.split()[0] for line in listed if line.startswith("github.com/NVIDIA/")]
+    # Only these, not all that go.mod names: most of that is for tests of dependencies.
+    answer = command.run([golang.go(), "mod", "download", "-json", *wanted], cwd=module, extra=extra).out
+    folders = re.findall(r'"Dir": "([^"]+)"', answer)
     headers = [header.read_text() for folder in folders for header in Path(folder).rglob("*.h")]
     return sorted({name for text in headers for name in re.findall(r"\b((?:nvml|nvSandboxUtils)[A-Z]\w*) ?\(", text)})
 
