@@ -146,8 +146,10 @@ nvmlReturn_t gsDeviceGetSupportedGraphicsClocks(const struct gs_device *device,
     if (!memoryClockMHz || clock == end) {
         return NVML_ERROR_NOT_FOUND;
     }
-    unsigned needed =
-        (clock->graphics_max_mhz - clock->graphics_min_mhz) / clock->graphics_step_mhz + 1;
+    unsigned needed = 1;
+    if (clock->graphics_step_mhz && clock->graphics_max_mhz > clock->graphics_min_mhz) {
+        needed += (clock->graphics_max_mhz - clock->graphics_min_mhz) / clock->graphics_step_mhz;
+    }
     nvmlReturn_t result = give_list(count, clocksMHz, needed);
     for (unsigned i = 0; result == NVML_SUCCESS && i < needed; i++) {
         clocksMHz[i] = clock->graphics_max_mhz - i * clock->graphics_step_mhz;

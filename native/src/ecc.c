@@ -13,12 +13,13 @@ static int has(const struct gs_device *device, uint64_t feature) {
 
 nvmlReturn_t gsDeviceGetEccMode(const struct gs_device *device, nvmlEnableState_t *current,
                                 nvmlEnableState_t *pending) {
-    const struct gs_state *state = gs_state_of(device);
+    struct gs_state state;
     if (!has(device, GS_HAS_ECC)) {
         return NVML_ERROR_NOT_SUPPORTED;
     }
-    *current = state->ecc_current ? NVML_FEATURE_ENABLED : NVML_FEATURE_DISABLED;
-    *pending = state->ecc_pending ? NVML_FEATURE_ENABLED : NVML_FEATURE_DISABLED;
+    gs_copy_state(device, &state);
+    *current = state.ecc_current ? NVML_FEATURE_ENABLED : NVML_FEATURE_DISABLED;
+    *pending = state.ecc_pending ? NVML_FEATURE_ENABLED : NVML_FEATURE_DISABLED;
     return NVML_SUCCESS;
 }
 
@@ -31,10 +32,11 @@ nvmlReturn_t gsDeviceGetDefaultEccMode(const struct gs_device *device,
     return NVML_SUCCESS;
 }
 
-/* The row of counters, or NULL with the reason in *result. */
-static const uint64_t *counters(const struct gs_device *device, nvmlMemoryErrorType_t errorType,
-                                nvmlEccCounterType_t counterType, nvmlReturn_t *result) {
-    const struct gs_state *state = gs_state_of(device);
+/* The row of counters in `state`, filled here, or NULL with the reason in *result. */
+static const uint64_t *counters(const struct gs_device *device, struct gs_state *state,
+                                nvmlMemoryErrorType_t errorType, nvmlEccCounterType_t counterType,
+                                nvmlReturn_t *result) {
+    gs_copy_state(device, state);
     if (errorType >= NVML_MEMORY_ERROR_TYPE_COUNT || counterType >= NVML_ECC_COUNTER_TYPE_COUNT) {
         *result = NVML_ERROR_INVALID_ARGUMENT;
         return NULL;
@@ -52,7 +54,8 @@ nvmlReturn_t gsDeviceGetTotalEccErrors(const struct gs_device *device,
                                        nvmlEccCounterType_t counterType,
                                        unsigned long long *eccCounts) {
     nvmlReturn_t result = NVML_SUCCESS;
-    const uint64_t *row = counters(device, errorType, counterType, &result);
+    struct gs_state state;
+    const uint64_t *row = counters(device, &state, errorType, counterType, &result);
     if (!row) {
         return result;
     }
@@ -69,7 +72,8 @@ nvmlReturn_t gsDeviceGetMemoryErrorCounter(const struct gs_device *device,
                                            nvmlMemoryLocation_t locationType,
                                            unsigned long long *count) {
     nvmlReturn_t result = NVML_SUCCESS;
-    const uint64_t *row = counters(device, errorType, counterType, &result);
+    struct gs_state state;
+    const uint64_t *row = counters(device, &state, errorType, counterType, &result);
     if (!row) {
         return result;
     }
@@ -85,7 +89,8 @@ nvmlReturn_t gsDeviceGetDetailedEccErrors(const struct gs_device *device,
                                           nvmlEccCounterType_t counterType,
                                           nvmlEccErrorCounts_t *eccCounts) {
     nvmlReturn_t result = NVML_SUCCESS;
-    const uint64_t *row = counters(device, errorType, counterType, &result);
+    struct gs_state state;
+    const uint64_t *row = counters(device, &state, errorType, counterType, &result);
     if (!row) {
         return result;
     }
@@ -99,17 +104,18 @@ nvmlReturn_t gsDeviceGetDetailedEccErrors(const struct gs_device *device,
 /* What the newer drivers tell beside the counters by location. */
 nvmlReturn_t gsDeviceGetSramEccErrorStatus(const struct gs_device *device,
                                            nvmlEccSramErrorStatus_t *status) {
-    const struct gs_state *state = gs_state_of(device);
+    struct gs_state state;
     GS_VERSIONED(status, nvmlEccSramErrorStatus_v1);
-    if (!has(device, GS_HAS_ECC) || !has(device, GS_HAS_ROW_REMAP) || !state->ecc_current) {
+    gs_copy_state(device, &state);
+    if (!has(device, GS_HAS_ECC) || !has(device, GS_HAS_ROW_REMAP) || !state.ecc_current) {
         return NVML_ERROR_NOT_SUPPORTED;
     }
     memset(status, 0, sizeof *status);
     status->version = nvmlEccSramErrorStatus_v1;
-    status->aggregateCor = state->ecc_aggregate[0][NVML_MEMORY_LOCATION_SRAM];
-    status->aggregateUncSecDed = state->ecc_aggregate[1][NVML_MEMORY_LOCATION_SRAM];
-    status->volatileCor = state->ecc_volatile[0][NVML_MEMORY_LOCATION_SRAM];
-    status->volatileUncSecDed = state->ecc_volatile[1][NVML_MEMORY_LOCATION_SRAM];
+    status->aggregateCor = state.ecc_aggregate[0][NVML_MEMORY_LOCATION_SRAM];
+    status->aggregateUncSecDed = state.ecc_aggregate[1][NVML_MEMORY_LOCATION_SRAM];
+    status->volatileCor = state.ecc_volatile[0][NVML_MEMORY_LOCATION_SRAM];
+    status->volatileUncSecDed = state.ecc_volatile[1][NVML_MEMORY_LOCATION_SRAM];
     return NVML_SUCCESS;
 }
 
@@ -162,14 +168,15 @@ nvmlReturn_t gsDeviceGetRetiredPagesPendingStatus(const struct gs_device *device
 nvmlReturn_t gsDeviceGetRemappedRows(const struct gs_device *device, unsigned int *corrRows,
                                      unsigned int *uncRows, unsigned int *isPending,
                                      unsigned int *failureOccurred) {
-    const struct gs_state *state = gs_state_of(device);
+    struct gs_state state;
     if (!has(device, GS_HAS_ROW_REMAP)) {
         return NVML_ERROR_NOT_SUPPORTED;
     }
-    *corrRows = state->remapped_rows[0];
-    *uncRows = state->remapped_rows[1];
-    *isPending = state->remapped_rows[2];
-    *failureOccurred = state->remapped_rows[3];
+    gs_copy_state(device, &state);
+    *corrRows = state.remapped_rows[0];
+    *uncRows = state.remapped_rows[1];
+    *isPending = state.remapped_rows[2];
+    *failureOccurred = state.remapped_rows[3];
     return NVML_SUCCESS;
 }
 

@@ -82,11 +82,20 @@ uint64_t gs_live_counter(const struct gs_counter *counter) {
 
 uint64_t gs_live_memory_used(const struct gs_device *device) {
     const struct gs_config *config = gs_config_of(device);
-    const struct gs_allocation *allocation = gs_allocation_of(device);
-    uint64_t used = gs_state_of(device)->memory_used;
-    uint64_t room = config->memory_total - config->memory_reserved;
-    for (uint32_t i = 0; i < allocation->process_count && i < GS_PROCESSES; i++) {
-        used += allocation->processes[i].memory;
+    const struct gs_flip *flip = &__atomic_load_n(&device->gpu, __ATOMIC_ACQUIRE)->allocation_flip;
+    uint64_t room = config->memory_total - config->memory_reserved, used = 0;
+    /* Of one moment, without copying what most callers do not need. */
+    for (unsigned attempt = 0; attempt < 64; attempt++) {
+        uint32_t before = __atomic_load_n(&flip->sequence, __ATOMIC_ACQUIRE);
+        const struct gs_allocation *allocation = gs_allocation_of(device);
+        used = gs_state_of(device)->memory_used;
+        for (uint32_t i = 0; i < allocation->process_count && i < GS_PROCESSES; i++) {
+            used += allocation->processes[i].memory;
+        }
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+        if (__atomic_load_n(&flip->sequence, __ATOMIC_RELAXED) == before) {
+            break;
+        }
     }
     return used < room ? used : room;
 }

@@ -5,12 +5,13 @@
 
 nvmlReturn_t gsDeviceGetMigMode(const struct gs_device *device, unsigned int *currentMode,
                                 unsigned int *pendingMode) {
-    const struct gs_state *state = gs_state_of(device);
+    struct gs_state state;
     if (!(gs_config_of(device)->features & GS_HAS_MIG)) {
         return NVML_ERROR_NOT_SUPPORTED;
     }
-    *currentMode = state->mig_current;
-    *pendingMode = state->mig_pending;
+    gs_copy_state(device, &state);
+    *currentMode = state.mig_current;
+    *pendingMode = state.mig_pending;
     return NVML_SUCCESS;
 }
 

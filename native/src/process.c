@@ -20,14 +20,15 @@ static nvmlReturn_t count_rows(const struct gs_allocation *allocation, uint32_t 
 
 static nvmlReturn_t give_v1(const struct gs_device *device, uint32_t kind, unsigned int *count,
                             nvmlProcessInfo_v1_t *rows) {
-    const struct gs_allocation *allocation = gs_allocation_of(device);
-    nvmlReturn_t result = count_rows(allocation, kind, count, rows);
+    struct gs_allocation allocation;
+    gs_copy_allocation(device, &allocation);
+    nvmlReturn_t result = count_rows(&allocation, kind, count, rows);
     unsigned row = 0;
     if (result != NVML_SUCCESS) {
         return result;
     }
     for (uint32_t i = 0; i < GS_PROCESSES && row < *count; i++) {
-        const struct gs_process *process = &allocation->processes[i];
+        const struct gs_process *process = &allocation.processes[i];
         if (process->pid && process->kind & kind) {
             rows[row++] = (nvmlProcessInfo_v1_t){process->pid, process->memory};
         }
@@ -38,14 +39,15 @@ static nvmlReturn_t give_v1(const struct gs_device *device, uint32_t kind, unsig
 
 static nvmlReturn_t give_v2(const struct gs_device *device, uint32_t kind, unsigned int *count,
                             nvmlProcessInfo_v2_t *rows) {
-    const struct gs_allocation *allocation = gs_allocation_of(device);
-    nvmlReturn_t result = count_rows(allocation, kind, count, rows);
+    struct gs_allocation allocation;
+    gs_copy_allocation(device, &allocation);
+    nvmlReturn_t result = count_rows(&allocation, kind, count, rows);
     unsigned row = 0;
     if (result != NVML_SUCCESS) {
         return result;
     }
     for (uint32_t i = 0; i < GS_PROCESSES && row < *count; i++) {
-        const struct gs_process *process = &allocation->processes[i];
+        const struct gs_process *process = &allocation.processes[i];
         if (process->pid && process->kind & kind) {
             rows[row++] = (nvmlProcessInfo_v2_t){process->pid, process->memory,
                                                  process->gpu_instance, process->compute_instance};
@@ -111,7 +113,8 @@ nvmlReturn_t gsDeviceGetMPSComputeRunningProcesses_v3(const struct gs_device *de
 
 nvmlReturn_t gsDeviceGetRunningProcessDetailList(const struct gs_device *device,
                                                  nvmlProcessDetailList_t *plist) {
-    const struct gs_allocation *allocation = gs_allocation_of(device);
+    struct gs_allocation allocation;
+    gs_copy_allocation(device, &allocation);
     static const uint32_t kinds[] = {COMPUTE, GRAPHICS, MPS, COMPUTE | GRAPHICS | MPS};
     GS_VERSIONED(plist, nvmlProcessDetailList_v1);
     if (plist->mode >= NVML_PROCESS_MODE_MAX) {
@@ -119,13 +122,13 @@ nvmlReturn_t gsDeviceGetRunningProcessDetailList(const struct gs_device *device,
     }
     uint32_t kind = kinds[plist->mode];
     nvmlReturn_t result =
-        count_rows(allocation, kind, &plist->numProcArrayEntries, plist->procArray);
+        count_rows(&allocation, kind, &plist->numProcArrayEntries, plist->procArray);
     unsigned row = 0;
     if (result != NVML_SUCCESS) {
         return result;
     }
     for (uint32_t i = 0; i < GS_PROCESSES && row < plist->numProcArrayEntries; i++) {
-        const struct gs_process *process = &allocation->processes[i];
+        const struct gs_process *process = &allocation.processes[i];
         if (process->pid && process->kind & kind) {
             plist->procArray[row++] = (nvmlProcessDetail_v1_t){
                 process->pid, process->memory, process->gpu_instance, process->compute_instance, 0};
@@ -140,17 +143,18 @@ nvmlReturn_t gsDeviceGetProcessUtilization(const struct gs_device *device,
                                            nvmlProcessUtilizationSample_t *utilization,
                                            unsigned int *processSamplesCount,
                                            unsigned long long lastSeenTimeStamp) {
-    const struct gs_allocation *allocation = gs_allocation_of(device);
+    struct gs_allocation allocation;
+    gs_copy_allocation(device, &allocation);
     unsigned long long now = gs_wall_us();
     nvmlReturn_t result =
-        count_rows(allocation, COMPUTE | GRAPHICS | MPS, processSamplesCount, utilization);
+        count_rows(&allocation, COMPUTE | GRAPHICS | MPS, processSamplesCount, utilization);
     unsigned row = 0;
     if (result == NVML_SUCCESS && (!*processSamplesCount || now <= lastSeenTimeStamp)) {
         return NVML_ERROR_NOT_FOUND; /* the header: no sample newer than the time stamp */
     }
     for (uint32_t i = 0; i < GS_PROCESSES && result == NVML_SUCCESS && row < *processSamplesCount;
          i++) {
-        const struct gs_process *process = &allocation->processes[i];
+        const struct gs_process *process = &allocation.processes[i];
         if (process->pid) {
             utilization[row++] = (nvmlProcessUtilizationSample_t){
                 process->pid, now, process->utilization_sm, process->utilization_memory, 0, 0};

@@ -58,12 +58,16 @@ int gs_validate(const void *data, size_t size, const char *source, struct gs_err
         header.gpu_offset + (uint64_t)header.gpu_slots * header.gpu_stride > header.file_size) {
         return refuse_number(error, source, "slots that do not fit", header.gpu_slots, again);
     }
+    uint32_t count = header.node[gs_flip(&header.node_flip)].spec.count;
+    if (count > header.gpu_slots) {
+        return refuse_number(error, source, "more GPUs than slots", count, again);
+    }
     return 0;
 }
 
 int gs_map(const char *path, int writable, struct gs_mapping *mapping, struct gs_error *error) {
     int protection = writable ? PROT_READ | PROT_WRITE : PROT_READ;
-    int file = open(path, (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOFOLLOW);
+    int file = open(path, (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     memset(mapping, 0, sizeof *mapping);
     if (file < 0) {
         gs_error_set(error, path, "cannot be opened", strerror(errno), "check that it is there");
@@ -122,12 +126,35 @@ static void copy_group(const struct gs_flip *flip, const void *copies, size_t si
     }
 }
 
+/* A text of a broken file ends with its field at the latest. */
+#define END(text) ((text)[sizeof(text) - 1] = '\0')
+
 void gs_read_node(const struct gs_inventory *inventory, struct gs_node *node) {
     copy_group(&inventory->header.node_flip, inventory->header.node, sizeof *node, node);
+    END(node->driver_version);
+    END(node->nvml_version);
+    END(node->spec.profile);
+    END(node->spec.name);
+    END(node->spec.driver_version);
+    END(node->spec.node);
+    END(node->spec.release_namespace);
+    END(node->spec.release);
 }
 
 void gs_read_config(const struct gs_gpu *gpu, struct gs_config *config) {
     copy_group(&gpu->config_flip, gpu->config, sizeof *config, config);
+    END(config->name);
+    END(config->uuid);
+    END(config->serial);
+    END(config->vbios);
+    END(config->board_part_number);
+    END(config->gpu_part_number);
+    END(config->inforom_image);
+    END(config->inforom_oem);
+    END(config->inforom_ecc);
+    END(config->inforom_power);
+    END(config->profile);
+    END(config->chip);
 }
 
 void gs_read_state(const struct gs_gpu *gpu, struct gs_state *state) {
@@ -136,4 +163,7 @@ void gs_read_state(const struct gs_gpu *gpu, struct gs_state *state) {
 
 void gs_read_allocation(const struct gs_gpu *gpu, struct gs_allocation *allocation) {
     copy_group(&gpu->allocation_flip, gpu->allocation, sizeof *allocation, allocation);
+    for (unsigned i = 0; i < GS_PROCESSES; i++) {
+        END(allocation->processes[i].name);
+    }
 }

@@ -11,6 +11,7 @@
 #include <nvml.h>
 
 #include "inventory.h"
+#include "reader.h"
 
 #define GS_EXPORT __attribute__((visibility("default")))
 
@@ -51,6 +52,16 @@ static inline const struct gs_state *gs_state_of(const struct gs_device *device)
 static inline const struct gs_allocation *gs_allocation_of(const struct gs_device *device) {
     const struct gs_gpu *gpu = __atomic_load_n(&device->gpu, __ATOMIC_ACQUIRE);
     return &gpu->allocation[gs_flip(&gpu->allocation_flip)];
+}
+
+/* For answers of more than one figure: all of one moment, however often a writer flips meanwhile. */
+static inline void gs_copy_state(const struct gs_device *device, struct gs_state *state) {
+    gs_read_state(__atomic_load_n(&device->gpu, __ATOMIC_ACQUIRE), state);
+}
+
+static inline void gs_copy_allocation(const struct gs_device *device,
+                                      struct gs_allocation *allocation) {
+    gs_read_allocation(__atomic_load_n(&device->gpu, __ATOMIC_ACQUIRE), allocation);
 }
 
 static inline const struct gs_config *gs_config_of(const struct gs_device *device) {

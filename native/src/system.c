@@ -44,11 +44,11 @@ nvmlReturn_t gsSystemGetDriverBranch(nvmlSystemDriverBranchInfo_t *branchInfo,
 nvmlReturn_t gsSystemGetProcessName(unsigned int pid, char *name, unsigned int length) {
     const struct gs_snapshot *snapshot = gs_snapshot();
     for (uint32_t i = 0; i < snapshot->count; i++) {
-        const struct gs_allocation *allocation = gs_allocation_of(&gs_devices[snapshot->order[i]]);
-        for (uint32_t row = 0; row < allocation->process_count && row < GS_PROCESSES; row++) {
-            if (pid && allocation->processes[row].pid == pid &&
-                allocation->processes[row].name[0]) {
-                return gs_give_text(name, length, allocation->processes[row].name);
+        struct gs_allocation allocation;
+        gs_copy_allocation(&gs_devices[snapshot->order[i]], &allocation);
+        for (uint32_t row = 0; row < allocation.process_count && row < GS_PROCESSES; row++) {
+            if (pid && allocation.processes[row].pid == pid && allocation.processes[row].name[0]) {
+                return gs_give_text(name, length, allocation.processes[row].name);
             }
         }
     }
