@@ -31,8 +31,9 @@ static void no_ends(void) {
     memset(node->driver_version, 'B', sizeof node->driver_version);
     memset(node->nvml_version, 'B', sizeof node->nvml_version);
     for (unsigned i = 0; i < GS_MEM_CLOCKS; i++) {
-        config->mem_clocks[i] = (struct gs_mem_clock){5000 + i, 900, 1000, 0};
+        config->mem_clocks[i] = (struct gs_mem_clock){5000 + i, 1000, 900, 0};
     }
+    config->mem_clocks[2] = (struct gs_mem_clock){5002, 700, 800, 15};
     config->nvlinks = 0xFFFFFFFF;
     CHECK_NUMBER(nvmlInit_v2(), NVML_SUCCESS);
     nvmlDevice_t device = check_device(1);
@@ -58,7 +59,10 @@ static void no_ends(void) {
     CHECK_NUMBER(count, GS_MEM_CLOCKS);
     CHECK_NUMBER(nvmlDeviceGetSupportedGraphicsClocks(device, 5001, &one, clocks), NVML_SUCCESS);
     CHECK_NUMBER(one, 1);
-    CHECK_NUMBER(clocks[0], 900);
+    CHECK_NUMBER(clocks[0], 1000);
+    CHECK_NUMBER(nvmlDeviceGetSupportedGraphicsClocks(device, 5002, &one, clocks), NVML_SUCCESS);
+    CHECK_NUMBER(one, 1);
+    CHECK_NUMBER(clocks[0], 700);
     CHECK_NUMBER(nvmlShutdown(), NVML_SUCCESS);
     check_remove_inventory();
 }
