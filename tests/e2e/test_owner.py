@@ -25,6 +25,8 @@ def second(stage):
     yield install
     for name in names:
         stage.helm.uninstall(name, "default")
+        # An installer that starts at the very moment of the uninstall can miss its SIGTERM; it gives up by itself.
+        wait_until(f"the pods of {name} to be gone", lambda name=name: not stage.pods_of(name), 40)
 
 
 def test_a_second_release_is_told_the_first_and_the_first_keeps_its_gpus(stage, node_a, second, namespace):

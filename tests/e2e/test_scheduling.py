@@ -4,6 +4,7 @@
 import pytest
 
 from tests.e2e.scenes import gpu_pod, load, on_node
+from tests.e2e.space import Space
 from tests.harness.kube import KubeError
 from tests.harness.wait import wait_until
 
@@ -60,6 +61,24 @@ def test_a_quota_refuses_what_goes_beyond_it(two_gpus, namespace):
     assert refused.value.status == 403
     for part in ("exceeded quota: gpus", "requested: requests.nvidia.com/gpu=1", "limited: requests.nvidia.com/gpu=2"):
         assert part in refused.value.message
+
+
+def test_a_team_with_a_quota_and_another_share_the_gpus(stage, node_a, namespace):
+    """The chart's own workload namespace; pods that name a limit only are counted as well."""
+    quota = {"requests.nvidia.com/gpu": 2}
+    stage.simulate(node_a, gpuSim={"deviceCount": 8}, workload={"namespace": "e2e-team", "quota": quota})
+    team = Space(stage.kube, "e2e-team")
+    (limit,) = stage.kube.list("v1", "ResourceQuota", team.name)
+    team.wait_quota(limit["metadata"]["name"])
+    try:
+        team.create(gpu_pod("theirs", 2, node_a))
+        namespace.create(gpu_pod("ours", 6, node_a))
+        assert team.report("theirs")["count"] == 2
+        assert namespace.report("ours")["count"] == 6
+        with pytest.raises(KubeError, match=r"403: .*exceeded quota: .*used: requests\.nvidia\.com/gpu=2"):
+            team.create(gpu_pod("too-much", 1, node_a))
+    finally:
+        team.delete_pods("theirs")
 
 
 def test_an_urgent_pod_takes_the_place_of_a_patient_one(two_gpus, namespace, cluster_objects):
