@@ -85,7 +85,7 @@ uint64_t gs_live_memory_used(const struct gs_device *device) {
     const struct gs_flip *flip = &__atomic_load_n(&device->gpu, __ATOMIC_ACQUIRE)->allocation_flip;
     uint64_t room = config->memory_total - config->memory_reserved, used = 0;
     /* Of one moment, without copying what most callers do not need. */
-    for (unsigned attempt = 0; attempt < 64; attempt++) {
+    for (unsigned attempt = 0; attempt < GS_ATTEMPTS; attempt++) {
         uint32_t before = __atomic_load_n(&flip->sequence, __ATOMIC_ACQUIRE);
         const struct gs_allocation *allocation = gs_allocation_of(device);
         used = gs_state_of(device)->memory_used;

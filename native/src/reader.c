@@ -116,7 +116,7 @@ const struct gs_gpu *gs_gpu_at(const struct gs_inventory *inventory, uint32_t sl
 /* Copies the good one of two; again if a writer finished meanwhile. A writer that never rests would
  * need to be faster than a copy, hence the bound. */
 static void copy_group(const struct gs_flip *flip, const void *copies, size_t size, void *out) {
-    for (unsigned attempt = 0; attempt < 64; attempt++) {
+    for (unsigned attempt = 0; attempt < GS_ATTEMPTS; attempt++) {
         uint32_t before = __atomic_load_n(&flip->sequence, __ATOMIC_ACQUIRE);
         memcpy(out, (const char *)copies + (size_t)(before & 1u) * size, size);
         __atomic_thread_fence(__ATOMIC_ACQUIRE);

@@ -30,7 +30,9 @@ int gs_validate(const void *data, size_t size, const char *source, struct gs_err
 /* The GPU in a slot, by the file's own offset and stride. slot < header.gpu_slots. */
 const struct gs_gpu *gs_gpu_at(const struct gs_inventory *inventory, uint32_t slot);
 
-/* Consistent copies of one group. */
+/* Consistent copies of one group. A writer that never rests can spoil one attempt after the other, but hardly
+ * this many; the bound, about a millisecond, keeps a reader from hanging on a broken writer. */
+#define GS_ATTEMPTS 4096u
 void gs_read_node(const struct gs_inventory *inventory, struct gs_node *node);
 void gs_read_config(const struct gs_gpu *gpu, struct gs_config *config);
 void gs_read_state(const struct gs_gpu *gpu, struct gs_state *state);
