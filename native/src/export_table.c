@@ -6,24 +6,13 @@
 #include <string.h>
 
 #include "exports.h"
+#include "live.h"
 #include "text.h"
 
 GS_EXPORT nvmlReturn_t nvmlInternalGetExportTable(const void **table, const void *guid);
 
-typedef nvmlReturn_t (*entry_function)(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d);
-
-enum meaning { HANDLE_BY_INDEX, COMPUTE_PROCESSES, GRAPHICS_PROCESSES, MPS_PROCESSES, REFUSED };
-
-/* Found out by logging the entries that each view of nvidia-smi 535.261.03 and 550.163.01 calls; both branches
- * and 580 agree on these. */
-static const struct {
-    unsigned entry;
-    enum meaning meaning;
-} known_entries[] = {
-    {81, HANDLE_BY_INDEX},    {168, REFUSED}, /* the reset of `nvidia-smi -r` */
-    {213, COMPUTE_PROCESSES}, {214, MPS_PROCESSES}, {215, GRAPHICS_PROCESSES},
-    {230, REFUSED}, /* the host's highest PCIe generation: N/A on all captured boards */
-};
+typedef nvmlReturn_t (*entry_function)(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d,
+                                       uintptr_t e);
 
 /* A row of the private process lists, by NVIDIA's own public mock: public fields, then the name in place. */
 struct process_row {
@@ -45,10 +34,11 @@ static nvmlReturn_t list_processes(nvmlDevice_t handle, uint32_t kind, unsigned 
     if (result != NVML_SUCCESS || !count) {
         return result != NVML_SUCCESS ? result : NVML_ERROR_INVALID_ARGUMENT;
     }
-    const struct gs_allocation *allocation = gs_allocation_of(device);
+    struct gs_allocation allocation;
+    gs_copy_allocation(device, &allocation);
     unsigned room = rows ? *count : 0, needed = 0;
-    for (uint32_t i = 0; i < allocation->process_count && i < GS_PROCESSES; i++) {
-        const struct gs_process *process = &allocation->processes[i];
+    for (uint32_t i = 0; i < allocation.process_count && i < GS_PROCESSES; i++) {
+        const struct gs_process *process = &allocation.processes[i];
         if (!process->pid || !(process->kind & kind)) {
             continue;
         }
@@ -68,45 +58,171 @@ static nvmlReturn_t list_processes(nvmlDevice_t handle, uint32_t kind, unsigned 
     return needed <= room ? NVML_SUCCESS : NVML_ERROR_INSUFFICIENT_SIZE;
 }
 
-static void log_call(unsigned entry, const uintptr_t arguments[4]) {
+/* What was called with, in the order of the calling convention. */
+typedef const uintptr_t *arguments;
+
+static nvmlReturn_t enter(uintptr_t handle, const struct gs_device **device) {
+    return gs_enter_device((nvmlDevice_t)handle, 0, device);
+}
+
+/* (text, &domain, &bus, &device, &function) */
+static nvmlReturn_t parse_bus_id(arguments a) {
+    struct gs_bus_id id;
+    if (gs_parse_bus_id((const char *)a[0], &id)) {
+        return NVML_ERROR_INVALID_ARGUMENT;
+    }
+    *(uint32_t *)a[1] = id.domain;
+    *(uint32_t *)a[2] = id.bus;
+    *(uint32_t *)a[3] = id.device;
+    *(uint32_t *)a[4] = id.function;
+    return NVML_SUCCESS;
+}
+
+/* (index, &domain, &bus, &device) */
+static nvmlReturn_t bus_id_by_index(arguments a) {
+    const struct gs_snapshot *snapshot = gs_snapshot();
+    unsigned index = (unsigned)a[0]; /* the upper half of the register is anything */
+    if (index >= snapshot->count) {
+        return NVML_ERROR_INVALID_ARGUMENT;
+    }
+    const struct gs_config *config = gs_config_of(&gs_devices[snapshot->order[index]]);
+    *(uint32_t *)a[1] = config->pci_domain;
+    *(uint32_t *)a[2] = config->pci_bus;
+    *(uint32_t *)a[3] = config->pci_device;
+    return NVML_SUCCESS;
+}
+
+/* (index, &handle, 0x22). Of a lost GPU a real driver gives nvidia-smi no handle, and nvidia-smi says so. */
+static nvmlReturn_t handle_by_index(arguments a) {
+    const struct gs_device *device = NULL;
+    nvmlDevice_t handle = NULL;
+    nvmlReturn_t result = nvmlDeviceGetHandleByIndex_v2((unsigned)a[0], &handle);
+    if (result == NVML_SUCCESS) {
+        result = enter((uintptr_t)handle, &device);
+    }
+    if (result == NVML_SUCCESS) {
+        *(nvmlDevice_t *)a[1] = handle;
+    }
+    return result;
+}
+
+/* (device, &count, rows), one entry for each kind. */
+static nvmlReturn_t compute_processes(arguments a) {
+    return list_processes((nvmlDevice_t)a[0], 1u << 0, (unsigned *)a[1],
+                          (struct process_row *)a[2]);
+}
+
+static nvmlReturn_t graphics_processes(arguments a) {
+    return list_processes((nvmlDevice_t)a[0], 1u << 1, (unsigned *)a[1],
+                          (struct process_row *)a[2]);
+}
+
+static nvmlReturn_t mps_processes(arguments a) {
+    return list_processes((nvmlDevice_t)a[0], 1u << 2, (unsigned *)a[1],
+                          (struct process_row *)a[2]);
+}
+
+/* (device, text, size) */
+static nvmlReturn_t gpu_part_number(arguments a) {
+    const struct gs_device *device = NULL;
+    nvmlReturn_t result = enter(a[0], &device);
+    return result != NVML_SUCCESS
+               ? result
+               : gs_give_text((char *)a[1], (unsigned)a[2], gs_config_of(device)->gpu_part_number);
+}
+
+/* (device, &number): three figures of boards that have the feature. */
+static nvmlReturn_t temperature_margin(arguments a) {
+    const struct gs_device *device = NULL;
+    nvmlReturn_t result = enter(a[0], &device);
+    if (result != NVML_SUCCESS) {
+        return result;
+    }
+    const struct gs_config *config = gs_config_of(device);
+    if (!(config->features & GS_HAS_TLIMIT)) {
+        return NVML_ERROR_NOT_SUPPORTED;
+    }
+    *(int *)a[1] = config->temp_gpu_max - gs_live_temperature(device);
+    return NVML_SUCCESS;
+}
+
+static nvmlReturn_t addressing_mode(arguments a) {
+    const struct gs_device *device = NULL;
+    nvmlReturn_t result = enter(a[0], &device);
+    if (result == NVML_SUCCESS) {
+        *(int *)a[1] = NVML_DEVICE_ADDRESSING_MODE_HMM;
+    }
+    return result;
+}
+
+static nvmlReturn_t sparse_operation_mode(arguments a) {
+    const struct gs_device *device = NULL;
+    nvmlReturn_t result = enter(a[0], &device);
+    if (result != NVML_SUCCESS) {
+        return result;
+    }
+    if (!(gs_config_of(device)->features & GS_HAS_SPARSE_MODE)) {
+        return NVML_ERROR_NOT_SUPPORTED;
+    }
+    *(int *)a[1] = 0;
+    return NVML_SUCCESS;
+}
+
+/* N/A on all captured boards. */
+static nvmlReturn_t refused(arguments a) {
+    (void)a;
+    return NVML_ERROR_NOT_SUPPORTED;
+}
+
+/* Found out by logging the entries that each view of nvidia-smi 535.261.03 and 550.163.01 calls, and by
+ * answering one of them differently; both branches agree on these. */
+static const struct {
+    unsigned entry;
+    nvmlReturn_t (*answer)(arguments a);
+} known_entries[] = {
+    {12, parse_bus_id},
+    {75, bus_id_by_index},
+    {81, handle_by_index},
+    {165, refused}, /* relaxed ordering */
+    {168, refused}, /* the reset of `nvidia-smi -r` */
+    {209, refused}, /* voltage */
+    {213, compute_processes},
+    {214, mps_processes},
+    {215, graphics_processes},
+    {230, refused}, /* the host's highest PCIe generation */
+    {231, gpu_part_number},
+    {232, refused}, /* deferred memory clock */
+    {240, temperature_margin},
+    {242, addressing_mode},
+    {249, sparse_operation_mode},
+};
+
+static void log_call(unsigned entry, arguments a) {
     char line[160];
     struct gs_text text = gs_text_in(line, sizeof line);
     gs_text_add(&text, "export table entry ");
     gs_text_add_number(&text, entry);
     for (unsigned i = 0; i < 4; i++) {
         gs_text_add(&text, " 0x");
-        gs_text_add_hex(&text, arguments[i], 1);
+        gs_text_add_hex(&text, a[i], 1);
     }
     gs_debug(line);
 }
 
-__attribute__((noinline)) static nvmlReturn_t called(unsigned entry, uintptr_t a, uintptr_t b,
-                                                     uintptr_t c, uintptr_t d) {
-    log_call(entry, (const uintptr_t[]){a, b, c, d});
+__attribute__((noinline)) static nvmlReturn_t called(unsigned entry, arguments a) {
+    log_call(entry, a);
     for (size_t i = 0; i < sizeof known_entries / sizeof *known_entries; i++) {
-        if (known_entries[i].entry != entry) {
-            continue;
-        }
-        switch (known_entries[i].meaning) {
-        case HANDLE_BY_INDEX:
-            return b ? nvmlDeviceGetHandleByIndex_v2((unsigned)a, (nvmlDevice_t *)b)
-                     : NVML_ERROR_INVALID_ARGUMENT;
-        case COMPUTE_PROCESSES:
-            return list_processes((nvmlDevice_t)a, 1u << 0, (unsigned *)b, (struct process_row *)c);
-        case GRAPHICS_PROCESSES:
-            return list_processes((nvmlDevice_t)a, 1u << 1, (unsigned *)b, (struct process_row *)c);
-        case MPS_PROCESSES:
-            return list_processes((nvmlDevice_t)a, 1u << 2, (unsigned *)b, (struct process_row *)c);
-        case REFUSED:
-            return NVML_ERROR_NOT_SUPPORTED;
+        if (known_entries[i].entry == entry) {
+            return known_entries[i].answer(a);
         }
     }
     return NVML_SUCCESS;
 }
 
 #define ENTRY(high, low)                                                                           \
-    static nvmlReturn_t entry_##high##_##low(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d) { \
-        return called(high * 16 + low, a, b, c, d);                                                \
+    static nvmlReturn_t entry_##high##_##low(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d,   \
+                                             uintptr_t e) {                                        \
+        return called(high * 16 + low, (const uintptr_t[]){a, b, c, d, e});                        \
     }
 #define NAME(high, low) [high * 16 + low] = entry_##high##_##low,
 /* clang-format off */

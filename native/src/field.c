@@ -46,16 +46,36 @@ static nvmlReturn_t remapped(const struct gs_device *device, nvmlFieldValue_t *v
     return result;
 }
 
+/* Of the GPU; whole modules and memory are not measured on these boards. */
 static nvmlReturn_t power(const struct gs_device *device, nvmlFieldValue_t *value) {
-    uint64_t features = gs_config_of(device)->features;
+    const struct gs_config *config = gs_config_of(device);
     if (value->scopeId != NVML_POWER_SCOPE_GPU) {
         return value->scopeId < NVML_POWER_SCOPE_COUNT ? NVML_ERROR_NOT_SUPPORTED
                                                        : NVML_ERROR_INVALID_ARGUMENT;
     }
-    if (value->fieldId == NVML_FI_DEV_POWER_AVERAGE && !(features & GS_HAS_AVERAGE_POWER)) {
-        return NVML_ERROR_NOT_SUPPORTED;
+    switch (value->fieldId) {
+    case NVML_FI_DEV_POWER_MIN_LIMIT:
+        give_unsigned(value, config->power_min);
+        break;
+    case NVML_FI_DEV_POWER_MAX_LIMIT:
+        give_unsigned(value, config->power_max);
+        break;
+    case NVML_FI_DEV_POWER_DEFAULT_LIMIT:
+        give_unsigned(value, config->power_default);
+        break;
+    case NVML_FI_DEV_POWER_CURRENT_LIMIT:
+    case NVML_FI_DEV_POWER_REQUESTED_LIMIT:
+        give_unsigned(value, gs_state_of(device)->power_limit);
+        break;
+    case NVML_FI_DEV_POWER_AVERAGE:
+        if (!(config->features & GS_HAS_AVERAGE_POWER)) {
+            return NVML_ERROR_NOT_SUPPORTED;
+        }
+        give_unsigned(value, gs_live_power(device));
+        break;
+    default:
+        give_unsigned(value, gs_live_power(device));
     }
-    give_unsigned(value, gs_live_power(device));
     return NVML_SUCCESS;
 }
 
@@ -145,20 +165,12 @@ static nvmlReturn_t answer(const struct gs_device *device, nvmlFieldValue_t *val
         return nvlink(device, value);
     case NVML_FI_DEV_POWER_AVERAGE:
     case NVML_FI_DEV_POWER_INSTANT:
-        return power(device, value);
     case NVML_FI_DEV_POWER_MIN_LIMIT:
-        give_unsigned(value, config->power_min);
-        return NVML_SUCCESS;
     case NVML_FI_DEV_POWER_MAX_LIMIT:
-        give_unsigned(value, config->power_max);
-        return NVML_SUCCESS;
     case NVML_FI_DEV_POWER_DEFAULT_LIMIT:
-        give_unsigned(value, config->power_default);
-        return NVML_SUCCESS;
     case NVML_FI_DEV_POWER_CURRENT_LIMIT:
     case NVML_FI_DEV_POWER_REQUESTED_LIMIT:
-        give_unsigned(value, state->power_limit);
-        return NVML_SUCCESS;
+        return power(device, value);
     case NVML_FI_DEV_TEMPERATURE_SHUTDOWN_TLIMIT:
     case NVML_FI_DEV_TEMPERATURE_SLOWDOWN_TLIMIT:
     case NVML_FI_DEV_TEMPERATURE_MEM_MAX_TLIMIT:

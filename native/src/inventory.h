@@ -71,7 +71,8 @@ enum gs_feature {
     GS_HAS_NVSWITCH = 1u << 11, /* NVLinks end in switches, not in other GPUs */
     GS_HAS_JPEG = 1u << 12,
     GS_HAS_OFA = 1u << 13,
-    GS_HAS_CONF_COMPUTE = 1u << 14
+    GS_HAS_CONF_COMPUTE = 1u << 14,
+    GS_HAS_SPARSE_MODE = 1u << 15
 };
 
 struct gs_mem_clock {

@@ -47,12 +47,14 @@ nvmlReturn_t gsDeviceGetAddressingMode(const struct gs_device *device,
     return NVML_SUCCESS;
 }
 
+/* Boards from Hopper on have the mode; on which it is enabled, the profile says. */
 nvmlReturn_t gsDeviceGetC2cModeInfoV(const struct gs_device *device,
                                      nvmlC2cModeInfo_v1_t *c2cModeInfo) {
-    if (!(gs_config_of(device)->features & GS_HAS_C2C)) {
+    const struct gs_config *config = gs_config_of(device);
+    if (config->architecture < NVML_DEVICE_ARCH_HOPPER) {
         return NVML_ERROR_NOT_SUPPORTED;
     }
-    c2cModeInfo->isC2cEnabled = 1;
+    c2cModeInfo->isC2cEnabled = (config->features & GS_HAS_C2C) != 0;
     return NVML_SUCCESS;
 }
 

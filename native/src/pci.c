@@ -89,24 +89,30 @@ static int parse_field(const char **at, char end, uint32_t *value) {
     return *at == start || **at != end ? -1 : (*at += end != '\0', 0);
 }
 
-/* "domain:bus:device.function" with 4 or 8 digits of domain, "bus:device.function", any letter case, the
- * function optional: what a real driver takes. */
-nvmlReturn_t gsDeviceGetHandleByPciBusId_v2(const char *pciBusId, nvmlDevice_t *device) {
-    const struct gs_snapshot *snapshot = gs_snapshot();
-    uint32_t domain = 0, bus = 0, slot = 0, function = 0;
-    const char *at = pciBusId;
+int gs_parse_bus_id(const char *text, struct gs_bus_id *id) {
+    const char *at = text;
     const char *first = strchr(at, ':');
     int has_domain = first && strchr(first + 1, ':');
     int has_function = strchr(at, '.') != NULL;
-    if ((has_domain && parse_field(&at, ':', &domain)) || parse_field(&at, ':', &bus) ||
-        parse_field(&at, has_function ? '.' : '\0', &slot) ||
-        (has_function && parse_field(&at, '\0', &function))) {
+    memset(id, 0, sizeof *id);
+    return (has_domain && parse_field(&at, ':', &id->domain)) || parse_field(&at, ':', &id->bus) ||
+                   parse_field(&at, has_function ? '.' : '\0', &id->device) ||
+                   (has_function && parse_field(&at, '\0', &id->function))
+               ? -1
+               : 0;
+}
+
+nvmlReturn_t gsDeviceGetHandleByPciBusId_v2(const char *pciBusId, nvmlDevice_t *device) {
+    const struct gs_snapshot *snapshot = gs_snapshot();
+    struct gs_bus_id id;
+    if (gs_parse_bus_id(pciBusId, &id)) {
         return NVML_ERROR_INVALID_ARGUMENT;
     }
-    for (uint32_t i = 0; i < snapshot->count && function == 0; i++) {
+    for (uint32_t i = 0; i < snapshot->count && id.function == 0; i++) {
         struct gs_device *one = &gs_devices[snapshot->order[i]];
         const struct gs_config *config = gs_config_of(one);
-        if (config->pci_domain == domain && config->pci_bus == bus && config->pci_device == slot) {
+        if (config->pci_domain == id.domain && config->pci_bus == id.bus &&
+            config->pci_device == id.device) {
             *device = (nvmlDevice_t)one;
             return NVML_SUCCESS;
         }

@@ -102,6 +102,17 @@ static inline nvmlReturn_t gs_enter_device(nvmlDevice_t handle, uint32_t functio
 /* Text into a caller's buffer: all of it with its NUL, or INSUFFICIENT_SIZE and the buffer as it was. */
 nvmlReturn_t gs_give_text(char *out, unsigned int length, const char *text);
 
+struct gs_bus_id {
+    uint32_t domain;
+    uint32_t bus;
+    uint32_t device;
+    uint32_t function;
+};
+
+/* "domain:bus:device.function" with up to 8 digits of domain, "bus:device.function", any letter case, the
+ * function optional: what a real driver takes. 0, or -1 for anything else. */
+int gs_parse_bus_id(const char *text, struct gs_bus_id *id);
+
 /* CLOCK_BOOTTIME in nanoseconds. */
 uint64_t gs_now_ns(void);
 /* Microseconds since 1970. */

@@ -20,6 +20,7 @@ FEATURES = {
     "application_clocks": "GS_HAS_APP_CLOCKS", "fabric": "GS_HAS_FABRIC", "c2c": "GS_HAS_C2C",
     "average_power": "GS_HAS_AVERAGE_POWER", "memory_power": "GS_HAS_MEM_POWER", "jpeg": "GS_HAS_JPEG",
     "ofa": "GS_HAS_OFA", "conf_compute": "GS_HAS_CONF_COMPUTE",
+    "sparse_operation_mode": "GS_HAS_SPARSE_MODE",
 }  # fmt: skip
 
 
