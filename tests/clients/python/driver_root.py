@@ -52,7 +52,9 @@ class DriverRoot:
 
     def python(self, code: str, **variables: str) -> object:
         """What `code` leaves in `answer`, from a Python of its own in which NVML is initialised as `nvml`."""
-        program = f"import json, pynvml as nvml\nnvml.nvmlInit()\n{code}\nprint(json.dumps(answer))\nnvml.nvmlShutdown()"
+        program = (
+            f"import json, pynvml as nvml\nnvml.nvmlInit()\n{code}\nprint(json.dumps(answer))\nnvml.nvmlShutdown()"
+        )
         result = self.run([sys.executable, "-c", program], **variables)
         assert result.returncode == 0, result.stderr
         return json.loads(result.stdout)

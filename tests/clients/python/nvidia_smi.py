@@ -36,7 +36,8 @@ def _fetch(folder: Path, suite: str) -> None:
     source = folder / "source.sources"
     keys = "/usr/share/keyrings/debian-archive-keyring.gpg"
     source.write_text(
-        f"Types: deb\nURIs: {mirror()}\nSuites: {suite}\nComponents: non-free\nArchitectures: amd64\nSigned-By: {keys}\n"
+        f"Types: deb\nURIs: {mirror()}\nSuites: {suite}\nComponents: non-free\nArchitectures: amd64\n"
+        f"Signed-By: {keys}\n"
     )
     for place in ("lists/partial", "archives/partial"):
         (folder / place).mkdir(parents=True)

@@ -75,7 +75,5 @@ def test_nvitop_shows_every_gpu(root, monitors):
     lines = [line.split() for line in result.stdout.splitlines()]
     assert [line[1:5] for line in lines if "HBM3" in line] == [[str(i), "H100", "80GB", "HBM3"] for i in range(3)]
     usage = [" ".join(line) for line in lines if "700W" in line]
-    assert usage == [
-        f"| N/A 29C P0 69W / 700W | {used} / 79.65GiB | 0% Default |" for used in ("0B", "0B", "1024MiB")
-    ]
+    assert usage == [f"| N/A 29C P0 69W / 700W | {used} / 79.65GiB | 0% Default |" for used in ("0B", "0B", "1024MiB")]
     assert any(line[1:4] == ["2", str(os.getpid()), "C"] for line in lines)

@@ -150,7 +150,8 @@ import subprocess, time
 events = nvml.nvmlEventSetCreate()
 for i in range(3):
     nvml.nvmlDeviceRegisterEvents(nvml.nvmlDeviceGetHandleByIndex(i), nvml.nvmlEventTypeXidCriticalError, events)
-later = subprocess.Popen(["sh", "-c", "sleep 0.2; exec " + {tool!r} + " " + {str(driver.inventory)!r} + " event 2 8 79"])
+words = ["sh", "-c", 'sleep 0.2; exec "$@"', "sh", {tool!r}, {str(driver.inventory)!r}, "event", "2", "8", "79"]
+later = subprocess.Popen(words)
 start = time.monotonic()
 event = nvml.nvmlEventSetWait_v2(events, 20000)
 answer = [time.monotonic() - start, event.eventType, event.eventData, nvml.nvmlDeviceGetIndex(event.device)]

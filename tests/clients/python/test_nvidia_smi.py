@@ -85,11 +85,15 @@ def test_one_gpu_by_each_of_its_names(smi, name):
 
 
 def test_queries(smi):
-    fields = "index,uuid,pci.bus_id,memory.total,memory.used,memory.reserved,utilization.gpu,temperature.gpu,power.draw,"
-    fields += "clocks.sm,compute_cap,ecc.mode.current,mig.mode.current,fan.speed,pcie.link.gen.max,pcie.link.gen.hostmax"
+    fields = (
+        "index,uuid,pci.bus_id,memory.total,memory.used,memory.reserved,utilization.gpu,temperature.gpu,power.draw,"
+    )
+    fields += (
+        "clocks.sm,compute_cap,ecc.mode.current,mig.mode.current,fan.speed,pcie.link.gen.max,pcie.link.gen.hostmax"
+    )
     assert smi(f"--query-gpu={fields}", "--format=csv,noheader").splitlines() == [
-        f"{i}, {uuid}, 00004E56:0{i + 1}:00.0, 40960 MiB, {used} MiB, 518 MiB, 0 %, 33, 49.68 W, 210 MHz, 8.0, Enabled, "
-        "Disabled, [N/A], 4, [N/A]"
+        f"{i}, {uuid}, 00004E56:0{i + 1}:00.0, 40960 MiB, {used} MiB, 518 MiB, 0 %, 33, 49.68 W, 210 MHz, 8.0, "
+        "Enabled, Disabled, [N/A], 4, [N/A]"
         for i, (uuid, used) in enumerate(zip(UUIDS, (1024, 0), strict=True))
     ]
     fields = "gpu_uuid,pid,process_name,used_memory"
@@ -143,7 +147,11 @@ def test_margins_on_a_board_that_tells_temperatures_so(fetched, root):
 
 def test_topology_and_monitors(smi):
     matrix = re.sub(r"\x1b\[\d*m", "", smi("topo", "-m")).splitlines()
-    assert [line.split("\t")[0:3] for line in matrix[:3]] == [["", "GPU0", "GPU1"], ["GPU0", " X ", "PIX"], ["GPU1", "PIX", " X "]]
+    assert [line.split("\t")[0:3] for line in matrix[:3]] == [
+        ["", "GPU0", "GPU1"],
+        ["GPU0", " X ", "PIX"],
+        ["GPU1", "PIX", " X "],
+    ]
     links = smi("nvlink", "-s").splitlines()
     assert len(links) == 2 * (1 + 12)
     assert {line.split(":")[1] for line in links if "Link" in line} == {" 25.781 GB/s"}
