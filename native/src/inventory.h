@@ -318,9 +318,11 @@ static inline uint32_t gs_flip(const struct gs_flip *flip) {
     return __atomic_load_n(&flip->sequence, __ATOMIC_ACQUIRE) & 1u;
 }
 
-/* Makes the other copy, which the caller has filled, the good one. */
+/* Makes the other copy, which the caller has filled, the good one. The fence keeps the next filling of the
+ * old copy behind it, or arm64 could show a reader that filling under the old number. */
 static inline void gs_flip_publish(struct gs_flip *flip) {
     __atomic_store_n(&flip->sequence, flip->sequence + 1u, __ATOMIC_RELEASE);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
 /* FNV-1a of a function's C name: how gs_fault names it. */
