@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -48,6 +49,7 @@ def folder(package: str) -> Path:
                "--target", str(partial), wanted]  # fmt: skip
     result = subprocess.run(command, capture_output=True, text=True)
     if result.returncode:
+        shutil.rmtree(partial, ignore_errors=True)
         last = (result.stderr.strip().splitlines() or ["nothing"])[-1]
         raise NotHere(f"{' '.join(command)}: pip failed, got {last}; install {wanted} for {sys.executable}")
     try:

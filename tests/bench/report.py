@@ -50,7 +50,7 @@ def document(sections: dict[str, list[str]], today: datetime.date | None = None)
     lines = [
         "# Benchmarks",
         "",
-        "Written by `make bench`. Nothing here is a test: figures of another machine, or of a busy one, differ; the ratio",
+        "Written by `make bench`. Nothing here is a test: figures of another or a busy machine differ; the ratio",
         "of two columns of one run does not.",
         "",
         f"Taken {today or datetime.date.today()} on {machine()}.",
