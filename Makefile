@@ -53,7 +53,7 @@ package: ## The chart as an archive: build/gpu-sim-<version>.tgz
 	@$(PY) -m tests.harness.chart_package
 
 ##@ Testing
-.PHONY: test unit e2e mutants check fmt pins preflight bench
+.PHONY: test unit e2e mutants check fmt pins preflight bench transcript
 test: ## Everything: check, library, unit to real kubelet   [ARGS= for pytest]
 	@$(PY) -m tests.harness.ladder $(ARGS)
 unit: ## Only what needs no cluster   [ARGS= for pytest]
@@ -72,6 +72,8 @@ preflight: ## What this machine lacks for an embedded cluster; installs Debian's
 	@$(PY) -m tests.harness.preflight
 bench: ## Measure, and write docs/benchmarks.md
 	@$(PY) -m tests.bench
+transcript: ## Run the README's session on a new cluster and write down what it prints
+	@$(PY) -m tests.harness.transcript
 
 ##@ Cleaning
 .PHONY: clean clean-cache help

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`make transcript`: runs the README's session on a new cluster and puts what was printed between its two marks.
+
+Called by the Makefile. Nothing in it is written by hand; the cluster is a run of its own and is stopped at the end.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+
+from tests.harness.versions import CHECKOUT
+
+README = CHECKOUT / "README.md"
+BEGIN, END = "<!-- transcript: generated, make transcript -->", "<!-- end of transcript -->"
+NAME = "readme"
+COLUMNS = "POD:.involvedObject.name,WHY:.message"
+# What is shown, and what runs before it unseen.
+SESSION = (
+    ("make up", ""),
+    ('eval "$(make env)"', ""),
+    ("kubectl delete pod demo-gpu-sim", ""),
+    ("kubectl apply -f docs/third-pod.yaml", ""),
+    ("kubectl get pods", "kubectl wait pod first second --for=condition=Ready --timeout=60s"),
+    (f"kubectl get events --field-selector reason=FailedScheduling -o custom-columns={COLUMNS}", ""),
+    ("kubectl delete pod first", ""),
+    ("kubectl get pods", "kubectl wait pod third --for=condition=Ready --timeout=60s"),
+    ("kubectl delete pod second third", ""),
+    ("helm test gpu-sim --logs", ""),
+    ("make down", ""),
+)  # fmt: skip
+
+
+def script() -> str:
+    """The session as one bash program; a line with \\x1e begins what a shown command printed."""
+    lines = ["set -euo pipefail"]
+    for shown, before in SESSION:
+        lines += [f"{before} >/dev/null"] if before else []
+        lines += [f"printf '\\x1e%s\\n' {quoted(shown)}", shown]
+    return "\n".join(lines)
+
+
+def quoted(text: str) -> str:
+    return "'" + text.replace("'", "'\\''") + "'"
+
+
+def shown(printed: str) -> str:
+    """As a terminal shows it, four columns in, without the name that this run gave itself."""
+    found = []
+    for part in printed.split("\x1e")[1:]:
+        command, _, output = part.partition("\n")
+        found += [f"$ {command}", *output.rstrip().splitlines(), ""]
+    text = "\n".join(line.rstrip() for line in found).rstrip()
+    return re.sub(r"(?m)^(?=.)", "    ", text)
+
+
+def main() -> int:
+    text = README.read_text()
+    if text.count(BEGIN) != 1 or text.count(END) != 1:
+        print(
+            f"README.md: needs one {BEGIN!r} and one {END!r} after it; put them where the session goes", file=sys.stderr
+        )
+        return 1
+    # As from a shell: this program runs below make itself.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    down = ["make", f"NAME={NAME}", "down"]
+    subprocess.run(down, cwd=CHECKOUT, env=environment, check=True, stdout=subprocess.DEVNULL)
+    done = subprocess.run(
+        ["bash", "-c", script().replace("make ", f"make NAME={NAME} ")],
+        cwd=CHECKOUT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    )  # fmt: skip
+    printed = done.stdout.replace(f"make NAME={NAME} ", "make ")
+    if done.returncode:
+        print(f"the session ended with {done.returncode}; README.md is as it was\n{printed}", file=sys.stderr)
+        subprocess.run(down, cwd=CHECKOUT, env=environment, check=False)
+        return 1
+    before, rest = text.split(BEGIN)
+    _, after = rest.split(END)
+    README.write_text(f"{before}{BEGIN}\n\n{shown(printed)}\n\n{END}{after}")
+    print("README.md: the transcript is new")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
