@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The real nvidia-smi, as Debian packages it: fetched once into the cache, unpacked there, never installed.
 
-Called by the tests of this folder. Its component (non-free) is in no source of this machine: a private copy of the
-machine's own apt entry names it. nvidia-smi only runs beside a driver of its own version.
+Called by tests/clients/smi. Its component (non-free) is in no source of this machine: a private copy of the machine's
+own apt entry names it. nvidia-smi only runs beside a driver of its own version.
 """
 
 from __future__ import annotations

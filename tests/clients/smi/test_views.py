@@ -3,47 +3,16 @@
 
 from __future__ import annotations
 
-import platform
 import re
 import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from tests.clients.python import nvidia_smi
-from tests.harness import needs
+from tests.clients.smi.program import Smi
 
 pytestmark = pytest.mark.native
 
 UUIDS = ("GPU-5bbae5c1-9e8a-5768-8e86-b320bb901c40", "GPU-4e81cd69-0626-52c3-a51d-ef4b55f659d0")
-
-
-class Smi:
-    def __init__(self, program, version):
-        self.program, self.version, self.driver = program, version, None
-
-    def __call__(self, *words: str, code: int = 0) -> str:
-        result = self.driver.run([self.program, *words], timeout=30)
-        assert result.returncode == code, f"{words}: {result.returncode}\n{result.stdout}{result.stderr}"
-        return result.stdout
-
-
-@pytest.fixture(scope="module", params=nvidia_smi.SUITES)
-def fetched(request):
-    if platform.machine() != "x86_64":
-        needs.skip("x86_64", "the tests' nvidia-smi is built for it")
-    try:
-        return nvidia_smi.program(request.param)
-    except nvidia_smi.UnavailableError as error:
-        needs.skip("nvidia-smi", str(error))
-
-
-@pytest.fixture
-def smi(fetched, root):
-    """nvidia-smi on two A100, the first with a process."""
-    smi = Smi(*fetched)
-    smi.driver = root(count=2, driver=smi.version)
-    smi.driver.process(0, 4242, 1, 1 << 30, "/usr/bin/train")
-    return smi
 
 
 def rows(table: str) -> list[list[str]]:
@@ -137,9 +106,8 @@ def test_everything_as_xml(smi):
 
 
 def test_margins_on_a_board_that_tells_temperatures_so(fetched, root):
-    program, version = fetched
-    driver = root(count=1, driver=version, profile="h100-80gb-hbm3")
-    gpu = ElementTree.fromstring(driver.run([program, "-q", "-x"]).stdout).find("gpu")
+    smi = Smi(*fetched, root, count=1, profile="h100-80gb-hbm3")
+    gpu = ElementTree.fromstring(smi("-q", "-x")).find("gpu")
     kinds = ("gpu_temp_tlimit", "gpu_temp_max_tlimit_threshold", "gpu_temp_slow_tlimit_threshold")
     assert [gpu.findtext(f"temperature/{kind}") for kind in kinds] == ["58 C", "-8 C", "-2 C"]  # as captured
     assert gpu.findtext("temperature/gpu_temp_slow_threshold") is None

@@ -7,7 +7,7 @@ import itertools
 
 import pytest
 
-from tests.clients.python.driver_root import DriverRoot
+from tests.clients.driver_root import DriverRoot
 
 
 @pytest.fixture

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two versions of the real nvidia-smi, for each test; where they cannot be had, a skip that says why."""
+
+from __future__ import annotations
+
+import platform
+
+import pytest
+
+from tests.clients.smi.program import Smi
+from tests.harness import needs, nvidia_smi
+
+
+@pytest.fixture(scope="session", params=nvidia_smi.SUITES)
+def fetched(request):
+    """A program and its version."""
+    if platform.machine() != "x86_64":
+        needs.skip("x86_64", "the tests' nvidia-smi is built for it")
+    try:
+        return nvidia_smi.program(request.param)
+    except nvidia_smi.UnavailableError as error:
+        needs.skip("nvidia-smi", str(error))
+
+
+@pytest.fixture
+def smi(fetched, root):
+    """On two A100, the first with a process."""
+    smi = Smi(*fetched, root, count=2)
+    smi.driver.process(0, 4242, 1, 1 << 30, "/usr/bin/train")
+    return smi
