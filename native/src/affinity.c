@@ -10,14 +10,7 @@
 
 enum { BITS = 8 * sizeof(unsigned long) };
 
-static void set_bit(unsigned int size, unsigned long *set, unsigned bit) {
-    if (bit / BITS < size) {
-        set[bit / BITS] |= 1ul << bit % BITS;
-    }
-}
-
-/* "0-3,8": the kernel's list of CPUs. */
-static void parse_list(const char *text, unsigned int size, unsigned long *set) {
+void gs_parse_cpus(const char *text, unsigned int size, unsigned long *set) {
     while (*text >= '0' && *text <= '9') {
         unsigned first = 0, last = 0;
         for (; *text >= '0' && *text <= '9'; text++) {
@@ -30,7 +23,7 @@ static void parse_list(const char *text, unsigned int size, unsigned long *set) 
             }
         }
         for (unsigned bit = first; bit <= last && bit / BITS < size; bit++) {
-            set_bit(size, set, bit);
+            set[bit / BITS] |= 1ul << bit % BITS;
         }
         text += *text == ',';
     }
@@ -48,7 +41,7 @@ static nvmlReturn_t give_cpus(unsigned int size, unsigned long *set) {
         close(file);
         text[got > 0 ? got : 0] = '\0';
     }
-    parse_list(text, size, set);
+    gs_parse_cpus(text, size, set);
     return NVML_SUCCESS;
 }
 
@@ -73,6 +66,6 @@ nvmlReturn_t gsDeviceGetMemoryAffinity(const struct gs_device *device, unsigned 
         return NVML_ERROR_INVALID_ARGUMENT;
     }
     memset(nodeSet, 0, nodeSetSize * sizeof *nodeSet);
-    set_bit(nodeSetSize, nodeSet, 0);
+    nodeSet[0] = 1;
     return NVML_SUCCESS;
 }

@@ -113,6 +113,9 @@ struct gs_bus_id {
  * function optional: what a real driver takes. 0, or -1 for anything else. */
 int gs_parse_bus_id(const char *text, struct gs_bus_id *id);
 
+/* The kernel's list of CPUs, "0-3,8", as bits in a set of `size` words; what does not fit is left out. */
+void gs_parse_cpus(const char *text, unsigned int size, unsigned long *set);
+
 /* CLOCK_BOOTTIME in nanoseconds. */
 uint64_t gs_now_ns(void);
 /* Microseconds since 1970. */

@@ -2,6 +2,7 @@
  *
  * Modes of a board by its profile, and which CPUs are near it. */
 #include "check.h"
+#include "state.h"
 
 enum { WORDS = 16, BITS = 8 * sizeof(unsigned long) };
 
@@ -65,7 +66,26 @@ static void cpus(nvmlDevice_t device) {
     CHECK_NUMBER(nodes, 1);
 }
 
+static void lists(void) {
+    static const struct {
+        const char *text;
+        unsigned long first, second;
+    } cases[] = {{"0", 1, 0},
+                 {"0-2,5,64-65", 0x27, 3},
+                 {"63-200", 1ul << 63, ~0ul},
+                 {"", 0, 0},
+                 {"x", 0, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        unsigned long *set = check_guarded(2 * sizeof *set);
+        memset(set, 0, 2 * sizeof *set);
+        gs_parse_cpus(cases[i].text, 2, set);
+        CHECK_NUMBER(set[0], cases[i].first);
+        CHECK_NUMBER(set[1], cases[i].second);
+    }
+}
+
 int main(void) {
+    lists();
     static const char *const profiles[] = {"a100-sxm4-40gb", "h100-80gb-hbm3", "tesla-t4"};
     setenv("NVML_MOCK_DRIVER_VERSION", "535.261.03", 1);
     for (unsigned i = 0; i < 3; i++) {
