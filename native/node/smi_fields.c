@@ -101,7 +101,8 @@ static bool temperature(nvmlDevice_t device, int what, struct smi_value *value) 
     unsigned got = 0;
     if (what) {
         bool known = field(device, NVML_FI_DEV_MEMORY_TEMP, &got);
-        return number(value, known ? NVML_SUCCESS : NVML_ERROR_NOT_SUPPORTED, got);
+        return known ? number(value, NVML_SUCCESS, got)
+                     : word(value, NVML_SUCCESS, "N/A"); /* the real one: without brackets */
     }
     nvmlReturn_t answer = nvmlDeviceGetTemperature(device, NVML_TEMPERATURE_GPU, &got);
     return number(value, answer, got);

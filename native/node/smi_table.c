@@ -2,12 +2,13 @@
  * nvidia-smi's two plain views: the table and the list. Column by column as driver 550 prints them, since scripts cut
  * them by position. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "smi.h"
 
-enum { NAME_WIDTH = 27, MOST_PROCESSES = 64 };
+enum { NAME_WIDTH = 27, COMMAND_WIDTH = 38, MOST_PROCESSES = 64 };
 
 static const char line[] =
     "+-----------------------------------------------------------------------------------------+\n";
@@ -105,21 +106,68 @@ static void third_row(nvmlDevice_t device) {
            mig);
 }
 
-static unsigned processes(unsigned index, nvmlDevice_t device) {
-    nvmlProcessInfo_t rows[MOST_PROCESSES];
-    unsigned count = MOST_PROCESSES;
-    if (nvmlDeviceGetComputeRunningProcesses_v3(device, &count, rows) != NVML_SUCCESS) {
-        return 0;
-    }
-    for (unsigned i = 0; i < count; i++) {
-        char name[256] = "", memory[24] = "N/A";
-        nvmlSystemGetProcessName(rows[i].pid, name, sizeof name);
-        if (rows[i].usedGpuMemory != (unsigned long long)NVML_VALUE_NOT_AVAILABLE) {
-            snprintf(memory, sizeof memory, "%lluMiB", rows[i].usedGpuMemory >> 20);
+enum { COMPUTE = 1, GRAPHICS = 2, MPS = 4 };
+
+struct row {
+    unsigned kinds;
+    nvmlProcessInfo_t process;
+};
+
+static int by_pid(const void *one, const void *other) {
+    unsigned a = ((const struct row *)one)->process.pid;
+    unsigned b = ((const struct row *)other)->process.pid;
+    return (a > b) - (a < b);
+}
+
+/* Adds one of the three lists; a process that is in several has one row. */
+static unsigned collect(struct row *rows, unsigned used, unsigned kind, nvmlReturn_t answer,
+                        const nvmlProcessInfo_t *found, unsigned count) {
+    for (unsigned i = 0; answer == NVML_SUCCESS && i < count; i++) {
+        unsigned at = 0;
+        while (at < used && rows[at].process.pid != found[i].pid) {
+            at++;
         }
-        printf("|%5u   N/A  N/A%11u      C   %-38.38s %14s |\n", index, rows[i].pid, name, memory);
+        if (at == used) {
+            rows[used++] = (struct row){.process = found[i]};
+        }
+        rows[at].kinds |= kind;
     }
-    return count;
+    return used;
+}
+
+static unsigned processes(unsigned index, nvmlDevice_t device) {
+    static const char *const types[] = {"", "C", "G", "C+G", "M", "M+C", "M+G", "M+C+G"};
+    struct row rows[3 * MOST_PROCESSES];
+    nvmlProcessInfo_t found[MOST_PROCESSES];
+    unsigned used = 0, shown = 0, count = MOST_PROCESSES;
+    nvmlReturn_t answer = nvmlDeviceGetComputeRunningProcesses_v3(device, &count, found);
+    used = collect(rows, used, COMPUTE, answer, found, count);
+    count = MOST_PROCESSES;
+    answer = nvmlDeviceGetGraphicsRunningProcesses_v3(device, &count, found);
+    used = collect(rows, used, GRAPHICS, answer, found, count);
+    count = MOST_PROCESSES;
+    answer = nvmlDeviceGetMPSComputeRunningProcesses_v3(device, &count, found);
+    used = collect(rows, used, MPS, answer, found, count);
+    qsort(rows, used, sizeof *rows, by_pid);
+    for (unsigned i = 0; i < used; i++) {
+        char name[256] = "", memory[24] = "N/A";
+        const nvmlProcessInfo_t *process = &rows[i].process;
+        if (rows[i].kinds == MPS) {
+            continue; /* as the real table */
+        }
+        nvmlSystemGetProcessName(process->pid, name, sizeof name);
+        size_t length = strlen(name);
+        if (process->usedGpuMemory != (unsigned long long)NVML_VALUE_NOT_AVAILABLE) {
+            snprintf(memory, sizeof memory, "%lluMiB", process->usedGpuMemory >> 20);
+        }
+        bool cut = length > COMMAND_WIDTH; /* its end says more */
+        const char *end = cut ? name + length - (COMMAND_WIDTH - 3) : name;
+        printf("|%5u   N/A  N/A%10u  %5s   %s%-*s%14s |\n", index, process->pid,
+               types[rows[i].kinds], cut ? "..." : "", cut ? COMMAND_WIDTH - 3 : COMMAND_WIDTH, end,
+               memory);
+        shown++;
+    }
+    return shown;
 }
 
 void smi_table(const struct smi_gpus *gpus) {

@@ -122,6 +122,11 @@ static nvmlReturn_t mps_processes(arguments a) {
                           (struct process_row *)a[2]);
 }
 
+/* (device, &milliwatts): of a query; -q asks in public. */
+static nvmlReturn_t enforced_power_limit(arguments a) {
+    return nvmlDeviceGetEnforcedPowerLimit((nvmlDevice_t)a[0], (unsigned *)a[1]);
+}
+
 /* (device, text, size) */
 static nvmlReturn_t gpu_part_number(arguments a) {
     const struct gs_device *device = NULL;
@@ -183,6 +188,7 @@ static const struct {
     {12, parse_bus_id},
     {75, bus_id_by_index},
     {81, handle_by_index},
+    {108, enforced_power_limit},
     {165, refused}, /* relaxed ordering */
     {168, refused}, /* the reset of `nvidia-smi -r` */
     {209, refused}, /* voltage */
