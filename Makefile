@@ -18,6 +18,9 @@ HARNESS = $(PY) -m tests.harness
 ifneq ($(origin NAME),command line)
 NAME :=
 endif
+# Nor does make read one: $(…) in a branch's name would be a command.
+OPTIONS := NODES BRANCH VALUES DEDICATED FEATURE_GATES SCHEDULER_CONFIG PROVIDER NODE_NAMES NAME IMAGE RUNTIME REGISTRY
+$(foreach option,$(OPTIONS),$(if $(filter command line,$(origin $(option))),$(eval override export $(option) := $$(value $(option)))))
 
 ##@ A cluster with simulated GPUs
 .PHONY: up cluster down status env kubeconfig images load

@@ -67,6 +67,10 @@ def main() -> int:
     except (command.CommandError, debian.MissingError) as error:
         print(f"gpu-sim: {error}", file=sys.stderr)
         return 3
+    except OSError as error:
+        print(f"gpu-sim: {cache.root()}: cannot be used as the cache, got {error}; name another folder: GPU_SIM_CACHE",
+              file=sys.stderr)  # fmt: skip
+        return 3
     except KeyboardInterrupt:
         return 130
     return 0

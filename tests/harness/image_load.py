@@ -85,6 +85,8 @@ def load(archives: Sequence[Path], runtime: str | None = None, name: str = "") -
     if not runtime:
         runtime, found = detect()
         name = name or found
+    if runtime not in COMMANDS:
+        raise LoadError(f"load: RUNTIME must be one of {', '.join(RUNTIMES)}, got {runtime!r}; choose one")
     missing = [str(archive) for archive in archives if not archive.is_file()]
     if missing:
         raise LoadError(f"load: no such archive, got {', '.join(missing)}; name an OCI or docker archive")

@@ -50,7 +50,7 @@ def wanted(branch: str | None, values: Path | None, dedicated: bool) -> Release:
 
 def for_branch(branch: str, dedicated: bool) -> Release:
     more = ["--dedicated"] if dedicated else []
-    said = _generate("--branch", branch, "--stdout", *more)
+    said = _generate(f"--branch={branch}", "--stdout", *more)
     slug = yaml.safe_load(said.out)["branch"]["slug"]
     file = Path("values") / f"{slug}.yaml"
     there = _branch_of(CHECKOUT / file)
@@ -58,7 +58,7 @@ def for_branch(branch: str, dedicated: bool) -> Release:
         argv = _helm_argv(said.err)
         argv[argv.index("-f") + 1] = str(file)
         return Release(argv, slug, bool(there.get("dedicated")))
-    return Release(_helm_argv(_generate("--branch", branch, *more).out), slug, dedicated)
+    return Release(_helm_argv(_generate(f"--branch={branch}", *more).out), slug, dedicated)
 
 
 def _branch_of(file: Path) -> dict:

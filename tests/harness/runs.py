@@ -59,8 +59,8 @@ class Run:
     def lock(self, wait: bool = True, waiting=None) -> bool:
         """Own the folder, making it if need be. False if someone else does and `wait` is false."""
         while True:
+            self._make_folder()
             with contextlib.suppress(FileNotFoundError):
-                self.folder.mkdir(parents=True, exist_ok=True, mode=0o755)
                 handle = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
                 try:
                     fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -76,6 +76,18 @@ class Run:
                     self.load()
                     return True
                 os.close(handle)  # removed by its last owner while we waited
+
+    def _make_folder(self) -> None:
+        for left in reversed(range(100)):  # the last owner of a run may be removing the folder above at this moment
+            try:
+                self.folder.mkdir(parents=True, exist_ok=True, mode=0o755)
+                return
+            except OSError as error:
+                if left and isinstance(error, FileNotFoundError):
+                    continue
+                raise RunError(
+                    f"{base()}: runs cannot be kept here, got {error}; name another folder: GPU_SIM_RUN_DIR"
+                ) from None
 
     def _is_current(self, handle: int) -> bool:
         try:

@@ -15,6 +15,7 @@ from pathlib import Path
 from tests.harness import current, demo, images, kind, plugin_image, preflight, providers, report, rollout, runs
 from tests.harness.cluster import Cluster
 from tests.harness.embedded import provider as embedded
+from tests.harness.helm import Helm
 from tests.harness.progress import Progress
 from tests.harness.release import Release, dedicate, wanted
 from tests.harness.runs import Run, RunError
@@ -75,7 +76,7 @@ class Up:
         if name == "embedded":
             preflight.require(state=runs.base(), say=progress.say)
         programs = providers.programs(name, progress)
-        self._release_early()
+        self._release_early(Helm(programs["helm"]))
         nodes = options.nodes or 1
         settings = {"labels": embedded.LABELS, "feature_gates": options.feature_gates}
         if name == "current":
@@ -92,9 +93,11 @@ class Up:
         self._note_images(cluster)
         return cluster
 
-    def _release_early(self) -> None:
-        """Wrong values or branch names must not cost a started cluster."""
-        wanted(self.options.branch, self.options.values, self.options.dedicated)
+    def _release_early(self, helm: Helm) -> None:
+        """Wrong values or branch names must cost neither a start nor a cluster that is up."""
+        asked = wanted(self.options.branch, self.options.values, self.options.dedicated)
+        if self.options.branch or self.options.values:
+            helm.run("template", *asked.argv[1:])
 
     def _reconcile(self) -> Cluster:
         options, progress = self.options, self.progress
@@ -104,6 +107,7 @@ class Up:
                 f"PROVIDER: run {options.name} is {cluster.provider}, got {options.provider!r}; make down first"
             )
         progress.say(f"gpu-sim: {cluster.provider} cluster {options.name} is up")
+        self._release_early(cluster.helm)
         if isinstance(cluster, embedded.EmbeddedCluster):
             changed = self._changed(cluster)
             if changed:

@@ -86,6 +86,16 @@ def test_wrong_input_is_one_line_and_leaves_nothing(words, message, capsys):
     assert not runs.base().exists()
 
 
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("folder", ["/proc/none/runs", "/dev/null/runs"])
+@pytest.mark.parametrize("command", ["up", "down"])
+def test_a_place_where_no_run_can_be_is_named(command, folder, monkeypatch, capsys):
+    monkeypatch.setenv("GPU_SIM_RUN_DIR", folder)
+    assert cli.main([command]) == 1
+    said = capsys.readouterr()
+    assert f"{folder}: runs cannot be kept here, got" in said.err and "GPU_SIM_RUN_DIR" in said.err
+
+
 def test_down_where_nothing_is_is_fine(capsys):
     assert cli.main(["down", "--name", "nothing-here"]) == 0
     assert capsys.readouterr().out == "gpu-sim: run nothing-here is not there; nothing to stop\n"
@@ -113,6 +123,7 @@ def test_without_branch_or_values_it_is_the_documented_command():
         (None, Path("/absent.yaml"), False, "VALUES: no such file, got '/absent.yaml'"),
         (None, None, True, "DEDICATED: needs a branch, got none"),
         ("a..b", None, False, "a..b"),
+        ("-x", None, False, 'got "-x"; give the branch'),
     ],
 )
 def test_wrong_wishes_are_refused(branch, values, dedicated, message):

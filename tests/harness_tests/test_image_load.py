@@ -112,6 +112,12 @@ def test_a_missing_program_or_archive_is_named(machine: Machine, tmp_path: Path)
     assert machine.told() == []
 
 
+def test_an_unknown_runtime_is_answered_with_the_known_ones(machine: Machine) -> None:
+    with pytest.raises(image_load.LoadError, match="must be one of kind, minikube, k3s, containerd, got 'crio'"):
+        image_load.load([machine.archive], "crio")
+    assert machine.told() == []
+
+
 def test_an_unreadable_kubeconfig_is_no_context(machine: Machine) -> None:
     machine.context("kind-x")
     for text in ("", "[1]", "\tx: {", "current-context:"):

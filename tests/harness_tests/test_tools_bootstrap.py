@@ -55,6 +55,14 @@ def test_an_interrupted_installation_is_not_used(made, capsys):
     assert [call[1:3] for call in made()] == [["-m", "venv"], ["-m", "pip"]] * 2
 
 
+def test_a_cache_that_cannot_be_made_is_named(made, capsys, monkeypatch):
+    monkeypatch.setenv("GPU_SIM_CACHE", "/proc/none/cache")
+    assert bootstrap.main() == 3
+    out, err = capsys.readouterr()
+    assert out == "" and len(err.splitlines()) == 1
+    assert "/proc/none/cache: cannot be used as the cache, got" in err and "GPU_SIM_CACHE" in err
+
+
 def test_the_key_follows_the_pins_but_not_their_order(monkeypatch):
     keys = []
     for wanted in (["a==1", "b==2"], ["b==2", "a==1"], ["a==1", "b==3"]):

@@ -46,7 +46,9 @@ def test_what_a_target_calls_is_there(module):
     assert path.with_suffix(".py").is_file() or (path / "__main__.py").is_file()
 
 
-@pytest.mark.parametrize("branch", ["feat-x", 'it\'s "quoted" ; id', "a b", "`id`"])
+@pytest.mark.parametrize(
+    "branch", ["feat-x", 'it\'s "quoted" ; id', "a b", "`id`", "a$HOME#$$b", "$(error run)", "${PATH},(x"]
+)
 def test_a_value_reaches_the_command_as_it_was_given(branch, tmp_path):
     show = tmp_path / "python"
     show.write_text('#!/bin/sh\nprintf "%s|%s|%s\\n" "$*" "$BRANCH" "$NAME"\n')
@@ -63,7 +65,6 @@ def test_a_value_reaches_the_command_as_it_was_given(branch, tmp_path):
 
 
 def test_a_dollar_sign_survives_in_the_environment(tmp_path):
-    """On make's own command line it begins a variable of make's; git allows it in a branch."""
     show = tmp_path / "python"
     show.write_text('#!/bin/sh\nprintf "%s\\n" "$BRANCH"\n')
     show.chmod(0o755)
