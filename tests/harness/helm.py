@@ -38,13 +38,17 @@ def _indent(text: str) -> str:
 class Helm:
     def __init__(self, program: Path, kubeconfig: Path | None = None, kube: Any = None):
         self.program, self.kubeconfig, self.kube = program, kubeconfig, kube
-        self._command = Command(executable=str(program), kubeconfig=kubeconfig)
+        # What helm remembers of a cluster would go to ~/.kube, or without HOME to the current folder; here it goes
+        # with the kubeconfig. The first word is env, since pyhelm3 gives programs its own environment.
+        cache = [f"KUBECACHEDIR={kubeconfig.parent / 'helm-cache'}"] if kubeconfig else []
+        self._words = [*cache, str(program)]
+        self._command = Command(executable="env", kubeconfig=kubeconfig)
 
     def run(self, *words: object) -> str:
         """Any helm command; its standard output."""
         argv = [str(word) for word in words]
         try:
-            return asyncio.run(self._command.run(argv)).decode()
+            return asyncio.run(self._command.run([*self._words, *argv])).decode()
         except pyhelm3.Error as error:
             text = (error.stdout + b"\n" + error.stderr).decode(errors="replace")
             raise HelmError(self.display(argv), text, error.returncode) from None

@@ -16,6 +16,7 @@ pytestmark = pytest.mark.unit
 # A helm whose answers are files: the first word of the command, or the whole command, names the file.
 FAKE = """#!/bin/sh
 echo "$*" >>"$FAKE/calls"
+echo "$KUBECACHEDIR" >"$FAKE/cache"
 for name in "$(echo "$1 $2" | tr ' /' '__')" "$1"; do
   if [ -e "$FAKE/$name" ]; then cat "$FAKE/$name"; exit 0; fi
   if [ -e "$FAKE/$name.fails" ]; then cat "$FAKE/$name.fails" >&2; exit 1; fi
@@ -115,3 +116,8 @@ def test_nothing_of_the_users_environment_reaches_helm(helm, fake):
     helm.run("version")
     assert os.environ["KUBECONFIG"] == "/somebody/elses"
     assert fake.calls() == ["version"]
+
+
+def test_what_helm_remembers_stays_with_the_kubeconfig(helm, fake):
+    helm.run("version")
+    assert (fake.folder / "cache").read_text() == f"{fake.folder / 'helm-cache'}\n"
