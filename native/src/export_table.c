@@ -180,7 +180,7 @@ static nvmlReturn_t refused(arguments a) {
 }
 
 /* Found out by logging the entries that each view of nvidia-smi 535.261.03 and 550.163.01 calls, and by
- * answering one of them differently; both branches agree on these. */
+ * answering one of them differently; where only one branch calls an entry, it says which. */
 static const struct {
     unsigned entry;
     nvmlReturn_t (*answer)(arguments a);
@@ -200,7 +200,8 @@ static const struct {
     {232, refused}, /* deferred memory clock */
     {240, temperature_margin},
     {242, addressing_mode},
-    {249, sparse_operation_mode},
+    {243, sparse_operation_mode}, /* 535 */
+    {249, sparse_operation_mode}, /* 550 */
 };
 
 static void log_call(unsigned entry, arguments a) {
