@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`make bench`: measures, prints, and writes docs/benchmarks.md.
 
-Options also come from the environment: GPU_SIM_BASELINE (a library to compare with) and GPU_SIM_BASELINE_NAME.
+Options also come from the environment: GPU_SIM_BENCH_BASELINE, a library to compare with, and
+GPU_SIM_BENCH_BASELINE_NAME, what it is called in the page.
 """
 
 from __future__ import annotations
@@ -12,24 +13,37 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.bench import cluster, library, report
-from tests.harness import cli, images, native_build
+from tests.bench import cluster, cold, library, report
+from tests.harness import cli, image_contents, native_build, oci
 from tests.harness.progress import Progress
 from tests.harness.versions import CHECKOUT
 
 DOCUMENT = CHECKOUT / "docs" / "benchmarks.md"
 ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
-IMAGES = ("gpu-sim", "gpu-sim-agent")  # archives for amd64 and arm64 together
 
 
 def arguments(words: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__.splitlines()[0])
-    parser.add_argument("--baseline", type=Path, default=os.environ.get("GPU_SIM_BASELINE") or None,
+    parser.add_argument("--baseline", type=Path, default=os.environ.get("GPU_SIM_BENCH_BASELINE") or None,
                         help="another libnvidia-ml.so, measured in turns with ours")  # fmt: skip
-    parser.add_argument("--baseline-name", default=os.environ.get("GPU_SIM_BASELINE_NAME") or None)
+    parser.add_argument("--baseline-name", default=os.environ.get("GPU_SIM_BENCH_BASELINE_NAME") or None)
+    parser.add_argument("--cold", action="store_true", help="also the first time on a machine: minutes, and a network")
     parser.add_argument("--without-cluster", action="store_true", help="the library and the images only")
     parser.add_argument("--output", type=Path, default=DOCUMENT, help="the page (default: docs/benchmarks.md)")
     return parser.parse_args(words)
+
+
+def size(entry: oci.Entry) -> int:
+    return len(entry.content) if isinstance(entry, oci.File) else 0
+
+
+def unpacked() -> list[tuple[str, str]]:
+    """What an image takes on a node."""
+    return [
+        (f"{name}, {image.architecture}, unpacked", f"{sum(map(size, image.files.values())) / 1024:,.0f} KiB")
+        for name, images in (("gpu-sim", image_contents.gpu_sim()), ("gpu-sim-agent", image_contents.agent()))
+        for image in images
+    ]
 
 
 def main(words: list[str]) -> int:
@@ -46,11 +60,13 @@ def main(words: list[str]) -> int:
                 figures = library.compare(library.client(Path(folder)), ours, options.baseline)
         sections = {"The library": report.table(figures, name)}
         with progress.step("images"):
-            sections["Images"] = report.pairs(
-                (path.name, f"{path.stat().st_size / 1024:,.0f} KiB") for path in map(images.archive, IMAGES)
-            )
+            sections["Images"] = report.pairs(unpacked())
+        if options.cold:
+            sections["The first time on a machine"] = report.pairs(cold.measure(progress))
         if not options.without_cluster:
-            sections["A cluster"] = report.pairs(cluster.measure(progress))
+            times, used = cluster.measure(progress)
+            sections["A cluster, with a warm cache"] = report.runs(times)
+            sections["Memory of that cluster, by program"] = report.pairs(used)
     except (*cli.EXPECTED, native_build.PortableError) as error:
         print(f"gpu-sim: {error}", file=sys.stderr)
         return 1

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The library against another one, both measured in turns in one run: ratios hold on any machine, times do not.
 
-Called by `python -m tests.bench`. The other library is whoever's: a path, by option or $GPU_SIM_BASELINE.
+Called by `python -m tests.bench`. The other library is whoever's: a path, by option or $GPU_SIM_BENCH_BASELINE.
 """
 
 from __future__ import annotations

@@ -45,6 +45,13 @@ def pairs(rows: Iterable[tuple[str, str]]) -> list[str]:
     return ["| | |", "|---|---:|", *(f"| {what} | {value} |" for what, value in rows)]
 
 
+def runs(rows: list[list[str]]) -> list[str]:
+    """One column for each run."""
+    columns = len(rows[0]) - 1
+    head = " | ".join(["", *(f"run {number + 1}" for number in range(columns))])
+    return [f"|{head} |", f"|---|{'---:|' * columns}", *(f"| {' | '.join(row)} |" for row in rows)]
+
+
 def document(sections: dict[str, list[str]], today: datetime.date | None = None) -> str:
     """The whole page."""
     lines = [

@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import datetime
+import sys
 
 import pytest
 
-from tests.bench import library, report
+from tests.bench import cluster, cold, library, report
 from tests.bench.library import Figure
+from tests.harness.progress import Progress
 
 FIGURES = [Figure("dlopen", 80_000, 600_000), Figure("MemoryInfo", 4.25, 238), Figure("threads", 1, 7)]
 
@@ -32,6 +34,34 @@ def test_a_table_without_another_library():
         "| nvmlDeviceGetMemoryInfo, ns | 4.2 |",
         "| threads of a client | 1 |",
     ]
+
+
+@pytest.mark.unit
+def test_a_column_for_each_run():
+    assert report.runs([["up", "9.8 s", "9.1 s"], ["down", "2.1 s", "2.2 s"]]) == [
+        "| | run 1 | run 2 |",
+        "|---|---:|---:|",
+        "| up | 9.8 s | 9.1 s |",
+        "| down | 2.1 s | 2.2 s |",
+    ]
+
+
+@pytest.mark.unit
+def test_usable_is_counted_from_helms_start():
+    parts = {"1 node": 0.5, "helm upgrade": 0.25, "8 GPUs usable": 4.0, "a pod with one GPU": 2.0}
+    assert cluster.until_usable(parts) == 4.25
+
+
+@pytest.mark.unit
+def test_the_parts_of_a_first_time_are_those_that_progress_printed(capsys):
+    progress = Progress(stream=sys.stdout, live=False)
+    with progress.step("[2/5] containerd 2.2.9, build"):
+        pass
+    with progress.step("something else"):
+        pass
+    found = cold.steps(["gpu-sim: preparing upstream programs", *capsys.readouterr().out.splitlines()])
+    assert [title for title, _ in found] == ["– containerd 2.2.9, build"]
+    assert found[0][1].endswith(" s")
 
 
 @pytest.mark.unit
