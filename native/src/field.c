@@ -105,6 +105,17 @@ static nvmlReturn_t nvlink(const struct gs_device *device, nvmlFieldValue_t *val
     return result;
 }
 
+/* By these nvidia-smi draws NV# between two GPUs whose links end in switches. */
+static nvmlReturn_t switched_links(const struct gs_device *device, nvmlFieldValue_t *value) {
+    const struct gs_config *config = gs_config_of(device);
+    if (!config->nvlinks || !(config->features & GS_HAS_NVSWITCH)) {
+        return NVML_ERROR_NOT_SUPPORTED;
+    }
+    uint64_t links = (1ull << config->nvlinks) - 1;
+    give_unsigned(value, (unsigned)__builtin_popcountll(links & ~gs_state_of(device)->nvlink_down));
+    return NVML_SUCCESS;
+}
+
 static nvmlReturn_t answer(const struct gs_device *device, nvmlFieldValue_t *value) {
     const struct gs_config *config = gs_config_of(device);
     const struct gs_state *state = gs_state_of(device);
@@ -163,6 +174,8 @@ static nvmlReturn_t answer(const struct gs_device *device, nvmlFieldValue_t *val
     case NVML_FI_DEV_NVLINK_GET_STATE:
     case NVML_FI_DEV_NVLINK_GET_VERSION:
         return nvlink(device, value);
+    case NVML_FI_DEV_NVSWITCH_CONNECTED_LINK_COUNT:
+        return switched_links(device, value);
     case NVML_FI_DEV_POWER_AVERAGE:
     case NVML_FI_DEV_POWER_INSTANT:
     case NVML_FI_DEV_POWER_MIN_LIMIT:

@@ -135,6 +135,6 @@ def test_links_between_gpus(board):
     links = [line for line in lines if "Link" in line]
     assert len(links) == count * profile["nvlink"]["links"]
     matrix = re.sub(r"\x1b\[\d*m", "", smi("topo", "-m")).splitlines()
-    names = [f"GPU{i}" for i in range(count)]
-    assert [line.split()[0] for line in matrix[1 : count + 1]] == names
-    assert [line.split()[1 + i] for i, line in enumerate(matrix[1 : count + 1])] == ["X"] * count
+    between = f"NV{profile['nvlink']['links']}" if profile["nvlink"]["switched"] else "PIX"
+    for i, line in enumerate(matrix[1 : count + 1]):
+        assert line.split()[: count + 1] == [f"GPU{i}", *("X" if i == j else between for j in range(count))]

@@ -113,13 +113,24 @@ def test_margins_on_a_board_that_tells_temperatures_so(fetched, root):
     assert gpu.findtext("temperature/gpu_temp_slow_threshold") is None
 
 
-def test_topology_and_monitors(smi):
-    matrix = re.sub(r"\x1b\[\d*m", "", smi("topo", "-m")).splitlines()
-    assert [line.split("\t")[0:3] for line in matrix[:3]] == [
-        ["", "GPU0", "GPU1"],
-        ["GPU0", " X ", "PIX"],
-        ["GPU1", "PIX", " X "],
-    ]
+def matrix(smi: Smi) -> list[list[str]]:
+    """Between GPUs."""
+    lines = re.sub(r"\x1b\[\d*m", "", smi("topo", "-m")).splitlines()
+    gpus = len(lines[0].split("CPU")[0].split())
+    return [line.split()[: gpus + 1] for line in lines[1 : gpus + 1]]
+
+
+def test_topology(smi):
+    assert matrix(smi) == [["GPU0", "X", "NV12"], ["GPU1", "NV12", "X"]]
+    smi.driver.tool("set", 1, "nvlink_down", 0b101)
+    assert matrix(smi)[1] == ["GPU1", "NV10", "X"]
+
+
+def test_topology_without_links(fetched, root):
+    assert matrix(Smi(*fetched, root, count=2, profile="tesla-t4")) == [["GPU0", "X", "PIX"], ["GPU1", "PIX", "X"]]
+
+
+def test_links_and_monitors(smi):
     links = smi("nvlink", "-s").splitlines()
     assert len(links) == 2 * (1 + 12)
     assert {line.split(":")[1] for line in links if "Link" in line} == {" 25.781 GB/s"}
