@@ -14,12 +14,16 @@ import json
 import os
 import re
 import shutil
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from tests.harness.embedded.process import Process, boot_id
 
 NAME = re.compile(r"[a-z]([a-z0-9-]{0,28}[a-z0-9])?")
+# A process killed between fork and exec leaves its lock to the child until that has become another program, some
+# milliseconds later: a run that looks owned is looked at again for so long, seconds.
+DYING_S = 0.3
 STARTING, RUNNING, STOPPING = "starting", "running", "stopping"
 
 
@@ -168,10 +172,21 @@ def names() -> list[str]:
 
 def abandoned() -> Iterator[Run]:
     """Runs that nobody owns any more, each with its lock held by us."""
-    for name in names():
-        run = Run(name)
-        if not run.folder.is_dir() or not run.lock(wait=False):
-            continue
-        if run.abandoned:
-            yield run
-        run.release()
+    pending, until = names(), None
+    while pending:
+        owned = []
+        for name in pending:
+            run = Run(name)
+            if not run.folder.is_dir():
+                continue
+            if not run.lock(wait=False):
+                owned.append(name)
+                continue
+            if run.abandoned:
+                yield run
+            run.release()
+        until = until or time.monotonic() + DYING_S
+        if not owned or time.monotonic() >= until:
+            return
+        pending = owned
+        time.sleep(DYING_S / 10)

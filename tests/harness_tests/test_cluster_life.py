@@ -34,6 +34,9 @@ sys.stdin.read()
 """
 
 
+STARTED: list[subprocess.Popen] = []  # processes of starter() that no test has ended yet
+
+
 @pytest.fixture(scope="module", autouse=True)
 def machine():
     try:
@@ -47,15 +50,23 @@ def name(request):
     """A run's name of this test alone; whatever becomes of the test, the run is ended."""
     made = f"life-{os.getpid()}-{abs(hash(request.node.name)) % 1000}"
     yield made
+    while STARTED:  # a test that failed half-way: its process owns the run, whose lock would never come free
+        kill(STARTED[-1])
     for run in (Run(made), Run(f"{made}-b")):
         if run.folder.exists():
             run.lock()
             clean.destroy(run)
 
 
+def reaped(*mine: str) -> set[str]:
+    """Which of these runs a clean-up ended; it may have met others that died on this machine at the same time."""
+    return set(clean.reap()) & set(mine)
+
+
 def starter(name: str, nodes: int = 1, transient: bool = True) -> subprocess.Popen:
     argv = [sys.executable, "-c", START, name, str(nodes), str(int(transient)), str(images.archive("pause"))]
-    return subprocess.Popen(argv, cwd=CHECKOUT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    STARTED.append(subprocess.Popen(argv, cwd=CHECKOUT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
+    return STARTED[-1]
 
 
 def kill(process: subprocess.Popen) -> None:
@@ -63,6 +74,7 @@ def kill(process: subprocess.Popen) -> None:
     process.wait()
     process.stdin.close()
     process.stdout.close()
+    STARTED.remove(process)
 
 
 def state(name: str) -> dict:
@@ -141,12 +153,12 @@ def test_two_runs_at_once_see_only_themselves(name):
     finally:
         kill(first)
     record = state(name)
-    assert clean.reap() == [name]
+    assert reaped(name, f"{name}-b") == {name}
     assert clean.leftovers(name, record) == []
     assert Kube(Run(f"{name}-b").kubeconfig).ready_nodes() == ["n1", "n2"], "one run's end is nothing to the other"
     kill(second)
     record = state(f"{name}-b")
-    assert clean.reap() == [f"{name}-b"]
+    assert reaped(name, f"{name}-b") == {f"{name}-b"}
     assert clean.leftovers(f"{name}-b", record) == []
     assert (sorted(users.iterdir()) if users.is_dir() else None) == before, "the user's own kubeconfig is not ours"
 

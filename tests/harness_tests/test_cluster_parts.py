@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import subprocess
@@ -139,6 +140,17 @@ def test_a_run_is_owned_by_one_and_free_when_that_one_dies(base):
     other.stdin.close()
     other.stdout.close()
     assert [run.name for run in runs.abandoned()] == ["one"]
+
+
+def test_a_lock_that_outlives_its_owner_for_a_moment_is_waited_for(base):
+    """As of a process killed between fork and exec: its child has the open file until it becomes another program."""
+    (base / "one").mkdir(parents=True)
+    with (base / "one/lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        child = subprocess.Popen(["sleep", "0.1"], pass_fds=[lock.fileno()])
+    assert Run("one").lock(wait=False) is False, "the child has it"
+    assert [run.name for run in runs.abandoned()] == ["one"]
+    child.wait()
 
 
 @pytest.mark.parametrize(
