@@ -61,13 +61,9 @@ typedef bool keep(const char *name, const void *context);
 
 static bool remove_others(const struct place *place, const char *folder, keep *keep_this,
                           const void *context) {
-    int fd = openat(place->root, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *entries = fd < 0 ? NULL : fdopendir(fd);
+    DIR *entries = place_entries(place->root, folder, 0);
     if (!entries) {
         problem_errno(folder, "cannot be read");
-        if (fd >= 0) {
-            close(fd);
-        }
         return false;
     }
     bool good = true;

@@ -53,12 +53,8 @@ static bool find_usable(const struct place *place, char *path, size_t size, cons
         snprintf(path, size, "%s", wanted);
         return true;
     }
-    int fd = openat(place->root, LIBRARIES, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *entries = fd < 0 ? NULL : fdopendir(fd);
+    DIR *entries = place_entries(place->root, LIBRARIES, 0);
     if (!entries) {
-        if (fd >= 0) {
-            close(fd);
-        }
         return false;
     }
     bool found = false;

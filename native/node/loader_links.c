@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "inroot.h"
+#include "place.h"
 #include "problem.h"
 
 #if defined(__x86_64__)
@@ -30,12 +31,8 @@ static const char soname[] = "libnvidia-ml.so.1";
 
 /* The library's file in the folder: libnvidia-ml.so.<driver version>, as the plugin mounts it. */
 static bool library_in(int folder, char *name, size_t size) {
-    int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *entries = fd < 0 ? NULL : fdopendir(fd);
+    DIR *entries = place_entries(folder, ".", 0);
     if (!entries) {
-        if (fd >= 0) {
-            close(fd);
-        }
         return false;
     }
     bool found = false;

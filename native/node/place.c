@@ -2,7 +2,6 @@
  * Files under the node's root, see place.h. */
 #include "place.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -208,6 +207,17 @@ bool place_device(const struct place *place, const char *path) {
     return false;
 }
 
+DIR *place_entries(int directory, const char *path, int flags) {
+    int fd = openat(directory, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags);
+    DIR *entries = fd < 0 ? NULL : fdopendir(fd);
+    if (!entries && fd >= 0) {
+        int reason = errno;
+        close(fd);
+        errno = reason;
+    }
+    return entries;
+}
+
 static bool remove_tree(int folder, const char *name) {
     if (!unlinkat(folder, name, 0) || errno == ENOENT) {
         return true;
@@ -215,12 +225,8 @@ static bool remove_tree(int folder, const char *name) {
     if (errno != EISDIR && errno != EPERM) {
         return false;
     }
-    int fd = openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    DIR *entries = fd < 0 ? NULL : fdopendir(fd);
+    DIR *entries = place_entries(folder, name, O_NOFOLLOW);
     if (!entries) {
-        if (fd >= 0) {
-            close(fd);
-        }
         return errno == ENOENT;
     }
     bool emptied = true;
@@ -230,7 +236,7 @@ static bool remove_tree(int folder, const char *name) {
         if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..")) {
             continue;
         }
-        if (!remove_tree(fd, entry->d_name)) {
+        if (!remove_tree(dirfd(entries), entry->d_name)) {
             emptied = false;
             reason = errno;
         }

@@ -5,6 +5,7 @@
 #ifndef GPU_SIM_NODE_PLACE_H
 #define GPU_SIM_NODE_PLACE_H
 
+#include <dirent.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
@@ -37,6 +38,9 @@ bool place_device(const struct place *place, const char *path);
 
 /* Removes a file or a whole tree; what is not there is fine. */
 bool place_remove(const struct place *place, const char *path);
+
+/* The entries of a folder; flags beside those that a directory needs, such as O_NOFOLLOW. NULL and errno. */
+DIR *place_entries(int directory, const char *path, int flags);
 
 /* A whole file in memory; NULL and errno. */
 void *place_read(int directory, const char *path, size_t *size);

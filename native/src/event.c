@@ -151,27 +151,29 @@ static nvmlReturn_t wait(nvmlEventSet_t handle, struct gs_event *event, unsigned
     }
 }
 
+/* Waits, and gives what both versions of the struct have; the first ends before the instance ids. */
+static nvmlReturn_t wait_for(nvmlEventSet_t set, nvmlEventData_t *data, unsigned int timeoutms,
+                             struct gs_event *event) {
+    nvmlReturn_t result = wait(set, event, timeoutms);
+    if (result == NVML_SUCCESS) {
+        data->device = (nvmlDevice_t)&gs_devices[event->slot];
+        data->eventType = event->type;
+        data->eventData = event->data;
+    }
+    return result;
+}
+
 nvmlReturn_t gsEventSetWait_v2(nvmlEventSet_t set, nvmlEventData_t *data, unsigned int timeoutms) {
     struct gs_event event;
-    nvmlReturn_t result = wait(set, &event, timeoutms);
+    nvmlReturn_t result = wait_for(set, data, timeoutms, &event);
     if (result == NVML_SUCCESS) {
-        data->device = (nvmlDevice_t)&gs_devices[event.slot];
-        data->eventType = event.type;
-        data->eventData = event.data;
         data->gpuInstanceId = event.gpu_instance;
         data->computeInstanceId = event.compute_instance;
     }
     return result;
 }
 
-/* The first version's struct ends before the instance ids. */
 nvmlReturn_t gsEventSetWait(nvmlEventSet_t set, nvmlEventData_t *data, unsigned int timeoutms) {
     struct gs_event event;
-    nvmlReturn_t result = wait(set, &event, timeoutms);
-    if (result == NVML_SUCCESS) {
-        data->device = (nvmlDevice_t)&gs_devices[event.slot];
-        data->eventType = event.type;
-        data->eventData = event.data;
-    }
-    return result;
+    return wait_for(set, data, timeoutms, &event);
 }

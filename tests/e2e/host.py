@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
+
+from tests.e2e.watching import watch
 
 ROOT = "/var/lib/gpu-sim"
 PLUGINS = "/var/lib/kubelet/device-plugins"
@@ -64,21 +65,7 @@ class Host:
     def watch_missing(self, files: set[str]) -> Callable[[], set[str]]:
         """Looks for the files until the returned function is called, which names those that were ever absent."""
         paths = {name: self.path(name) for name in files}
-        absent, stop = set(), threading.Event()
-
-        def look() -> None:
-            while not stop.wait(0.02):
-                absent.update(name for name, path in paths.items() if not os.path.lexists(path))
-
-        thread = threading.Thread(target=look, daemon=True)
-        thread.start()
-
-        def end() -> set[str]:
-            stop.set()
-            thread.join()
-            return absent
-
-        return end
+        return watch(0.02, lambda: [name for name, path in paths.items() if not os.path.lexists(path)])
 
     # ---- processes ----
     def process(self, container: str) -> int:

@@ -6,10 +6,10 @@ The base of Stage, so that tests have one thing to ask.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 
 from tests.e2e.host import Host
+from tests.e2e.watching import watch
 from tests.harness.cluster import Cluster
 from tests.harness.wait import wait_until
 
@@ -87,21 +87,7 @@ class Looking:
 
     def watch_allocatable(self, node: str) -> Callable[[], set[int]]:
         """Reads allocatable until the returned function is called, which gives every value that was seen."""
-        seen, stop = set(), threading.Event()
-
-        def look() -> None:
-            while not stop.wait(0.2):
-                seen.add(self.gpus(node)[1])
-
-        thread = threading.Thread(target=look, daemon=True)
-        thread.start()
-
-        def end() -> set[int]:
-            stop.set()
-            thread.join()
-            return seen
-
-        return end
+        return watch(0.2, lambda: [self.gpus(node)[1]])
 
     # ---- what must not change ----
     def fingerprint(self, node: str) -> dict:

@@ -12,11 +12,17 @@ from pathlib import Path
 from tests.harness import cache, command, versions
 
 FOLDER = versions.CHECKOUT / "build" / "native"
+TOOLS = versions.CHECKOUT / "native" / "tools"
 
 
 def tool(name: str) -> Path:
     """A program of the Python environment."""
     return Path(sys.executable).with_name(name)
+
+
+def header() -> Path:
+    """The nvml.h that build() builds with."""
+    return Path(command.run([sys.executable, TOOLS / "header.py"]).out.strip())
 
 
 def build(folder: Path = FOLDER, kind: str = "Release", options: tuple[str, ...] = ()) -> Path:

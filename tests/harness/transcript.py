@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 
@@ -35,19 +36,15 @@ SESSION = (
 
 def script() -> str:
     """The session as one bash program; a line with \\x1e begins what a shown command printed."""
-    lines = ["set -euo pipefail"]
+    lines = ["set -euo pipefail", f'make() {{ command make NAME={NAME} "$@"; }}']
     for shown, before in SESSION:
         lines += [f"{before} >/dev/null"] if before else []
-        lines += [f"printf '\\x1e%s\\n' {quoted(shown)}", shown]
+        lines += [f"printf '\\x1e%s\\n' {shlex.quote(shown)}", shown]
     return "\n".join(lines)
 
 
-def quoted(text: str) -> str:
-    return "'" + text.replace("'", "'\\''") + "'"
-
-
 def shown(printed: str) -> str:
-    """As a terminal shows it, four columns in, without the name that this run gave itself."""
+    """As a terminal shows it, four columns in, and without blanks at line ends."""
     found = []
     for part in printed.split("\x1e")[1:]:
         command, _, output = part.partition("\n")
@@ -68,17 +65,16 @@ def main() -> int:
     down = ["make", f"NAME={NAME}", "down"]
     subprocess.run(down, cwd=CHECKOUT, env=environment, check=True, stdout=subprocess.DEVNULL)
     done = subprocess.run(
-        ["bash", "-c", script().replace("make ", f"make NAME={NAME} ")],
+        ["bash", "-c", script()],
         cwd=CHECKOUT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     )  # fmt: skip
-    printed = done.stdout.replace(f"make NAME={NAME} ", "make ")
     if done.returncode:
-        print(f"the session ended with {done.returncode}; README.md is as it was\n{printed}", file=sys.stderr)
+        print(f"the session ended with {done.returncode}; README.md is as it was\n{done.stdout}", file=sys.stderr)
         subprocess.run(down, cwd=CHECKOUT, env=environment, check=False)
         return 1
     before, rest = text.split(BEGIN)
     _, after = rest.split(END)
-    README.write_text(f"{before}{BEGIN}\n\n{shown(printed)}\n\n{END}{after}")
+    README.write_text(f"{before}{BEGIN}\n\n{shown(done.stdout)}\n\n{END}{after}")
     print("README.md: the transcript is new")
     return 0
 

@@ -10,6 +10,7 @@ import hashlib
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from tests.harness import current, demo, images, kind, plugin_image, preflight, providers, report, rollout, runs
@@ -93,9 +94,14 @@ class Up:
         self._note_images(cluster)
         return cluster
 
+    @cached_property
+    def asked(self) -> Release:
+        """What to install. Made once: for a branch it runs the generator."""
+        return wanted(self.options.branch, self.options.values, self.options.dedicated)
+
     def _release_early(self, helm: Helm) -> None:
         """Wrong values or branch names must cost neither a start nor a cluster that is up."""
-        asked = wanted(self.options.branch, self.options.values, self.options.dedicated)
+        asked = self.asked
         if self.options.branch or self.options.values:
             helm.run("template", *asked.argv[1:])
 
@@ -167,8 +173,7 @@ class Up:
 
     # ---- the release ----
     def release(self, cluster: Cluster) -> None:
-        options, progress = self.options, self.progress
-        asked = wanted(options.branch, options.values, options.dedicated)
+        options, progress, asked = self.options, self.progress, self.asked
         self._make_room(cluster, asked)
         if asked.dedicated:
             dedicate(cluster, asked)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from elftools.elf.elffile import ELFFile
 
-from tests.harness import native_build
+from tests.harness import native_build, native_dir
 from tests.native import header
 
 pytestmark = pytest.mark.native
@@ -45,7 +45,7 @@ def dynamic(library: Path, tag: str) -> list:
 
 
 def test_every_function_of_the_header_is_exported_and_nothing_of_ours(library, native):
-    wanted = {function.name for function in header.functions(native)}
+    wanted = {function.name for function in header.functions()}
     assert {"nvmlInit", "nvmlInit_v2", "nvmlDeviceGetPciInfo", "nvmlEventSetWait", "nvmlErrorString"} <= wanted
     found = exported(library)
     assert wanted - found == set()
@@ -54,7 +54,7 @@ def test_every_function_of_the_header_is_exported_and_nothing_of_ours(library, n
 
 def test_old_names_are_functions_of_their_own_macros(native):
     """nvml.h renames by macro: code that only includes it would never define the plain names."""
-    text = header.path(native).read_text(errors="replace")
+    text = native_dir.header().read_text(errors="replace")
     renamed = dict(re.findall(r"^\s*#\s*define\s+(nvml[A-Z]\w+)\s+(nvml\w+)\s*$", text, flags=re.M))
     renamed = {old: new for old, new in renamed.items() if not old.endswith("_t")}  # types are renamed too
     assert "nvmlInit" in renamed

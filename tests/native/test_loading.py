@@ -12,7 +12,6 @@ import pytest
 from elftools.elf.elffile import ELFFile
 
 from tests.harness import cache, command, native_build, native_dir, needs, versions
-from tests.native import header
 
 pytestmark = pytest.mark.native
 
@@ -43,7 +42,7 @@ def symbols(library: Path, defined: bool) -> set[str]:
 
 def test_exports_what_the_header_marks_and_nothing_else(library: Path, native: Path) -> None:
     """By a rule of its own: the parser that the build uses cannot forget a function here as well."""
-    text = re.sub(r"/\*.*?\*/", " ", header.path(native).read_text(), flags=re.S)
+    text = re.sub(r"/\*.*?\*/", " ", native_dir.header().read_text(), flags=re.S)
     marked = set(re.findall(r"\bDECLDIR\s+(?:char\s*\*\s*)?(nvml\w+)\s*\(", text))
     renamed = re.findall(r"#\s*define\s+(nvml[A-Z]\w+)\s+(nvml[A-Z]\w+)\s", text)
     marked |= {name for pair in renamed for name in pair if pair[1] in marked}
