@@ -45,6 +45,7 @@ static int apply_gpu(struct gs_gpu *live, const struct gs_gpu *built, uint64_t n
     *next = wanted && !same ? *new_state : *old_state;
     next->slot = wanted ? GS_SLOT_PRESENT : GS_SLOT_REMOVED;
     rebase_all(next, now_ns, same_boot && (same || !wanted));
+    next->lost_from_ns = same_boot ? next->lost_from_ns : 0; /* a moment of another boot's clock */
     if (wanted && !same) {
         /* A new board under this number: hidden while configuration and state do not fit together. */
         struct gs_state *hidden = next;
@@ -69,6 +70,7 @@ uint32_t gs_apply(struct gs_inventory *live, const struct gs_inventory *built, c
         changed += (uint32_t)apply_gpu((struct gs_gpu *)(uintptr_t)gs_gpu_at(live, slot),
                                        gs_gpu_at(built, slot), now_ns, same_boot);
     }
+    header->minor = built->header.minor > header->minor ? built->header.minor : header->minor;
     strncpy(header->boot_id, boot_id, sizeof header->boot_id - 1);
     header->node[!gs_flip(&header->node_flip)] =
         built->header.node[gs_flip(&built->header.node_flip)];

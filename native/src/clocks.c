@@ -159,7 +159,9 @@ nvmlReturn_t gsDeviceGetSupportedGraphicsClocks(const struct gs_device *device,
 
 nvmlReturn_t gsDeviceGetPerformanceState(const struct gs_device *device, nvmlPstates_t *pState) {
     const struct gs_state *state = gs_state_of(device);
-    *pState = gs_live_utilization(device) ? NVML_PSTATE_0 : (nvmlPstates_t)state->pstate_idle;
+    *pState = state->overridden & GS_SET_PSTATE ? (nvmlPstates_t)state->pstate
+              : gs_live_utilization(device)     ? NVML_PSTATE_0
+                                                : (nvmlPstates_t)state->pstate_idle;
     return NVML_SUCCESS;
 }
 

@@ -198,24 +198,35 @@ static nvmlReturn_t load(void) {
     return NVML_SUCCESS;
 }
 
-nvmlReturn_t gsInitWithFlags(unsigned int flags) {
-    (void)flags; /* NO_GPUS and NO_ATTACH allow what is always allowed here */
+/* Counted only when it succeeds. The three have their faults by their own names. */
+static nvmlReturn_t init(uint32_t function) {
     take_lock();
     nvmlReturn_t result = load();
+    drop_lock();
+    if (result == NVML_SUCCESS) { /* without the lock: a fault may take its time */
+        const struct gs_header *header = &gs_snapshot()->inventory->header;
+        result = gs_faulted(header->faults, header->fault_details, function);
+    }
     if (result == NVML_SUCCESS) {
+        take_lock();
         ever = 1;
         __atomic_store_n(&gs_references, gs_references + 1, __ATOMIC_RELEASE);
+        drop_lock();
     }
-    drop_lock();
     return result;
 }
 
+nvmlReturn_t gsInitWithFlags(unsigned int flags) {
+    (void)flags; /* NO_GPUS and NO_ATTACH allow what is always allowed here */
+    return init(gs_function_id("nvmlInitWithFlags"));
+}
+
 nvmlReturn_t gsInit(void) {
-    return gsInitWithFlags(0);
+    return init(gs_function_id("nvmlInit"));
 }
 
 nvmlReturn_t gsInit_v2(void) {
-    return gsInitWithFlags(0);
+    return init(gs_function_id("nvmlInit_v2"));
 }
 
 nvmlReturn_t gsShutdown(void) {

@@ -12,11 +12,12 @@
 
 #define GS_MAGIC "GPUSIM\r\n" /* the line end shows a file that went through a text conversion */
 #define GS_MAJOR 1u           /* another major: a reader refuses the file */
-#define GS_MINOR 0u           /* counts appended fields */
+#define GS_MINOR 1u           /* counts appended fields */
 #define GS_SLOTS 64u     /* GPU slots in every file, used or not: growing a node moves nothing */
 #define GS_EVENTS 256u   /* ring size, a power of two */
 #define GS_PROCESSES 16u /* process rows for one GPU */
 #define GS_FAULTS 16u    /* injected return codes for one GPU, and for the node */
+#define GS_XIDS 8u       /* errors of one GPU that stand until cleared */
 #define GS_MEM_CLOCKS 4u /* memory clocks that one board supports */
 #define GS_PCI_DOMAIN                                                                              \
     0x4E56u /* "NV": a PCI domain that no host has, so no real device is shadowed */
@@ -162,12 +163,34 @@ struct gs_counter {
 };
 
 /* A return code injected into one function. function is gs_function_id() of its C name, so that
- * files and library builds need not agree on an order. 0 ends the list. */
+ * files and library builds need not agree on an order. 0 ends the list; GS_NO_FUNCTION is a free place in it. */
 struct gs_fault {
     uint32_t function;
-    int32_t code;      /* nvmlReturn_t */
+    int32_t code;      /* nvmlReturn_t; NVML_SUCCESS for latency alone */
     uint64_t from_ns;  /* CLOCK_BOOTTIME */
     uint64_t until_ns; /* 0: until cleared */
+};
+#define GS_NO_FUNCTION 0xFFFFFFFFu
+
+/* What belongs to the fault of the same place in its list. */
+struct gs_fault_detail {
+    uint32_t id;       /* another one for each fault ever set: what a process counts its calls by */
+    uint32_t count;    /* calls of each process that get it; 0: all */
+    uint64_t delay_ns; /* how long such a call takes */
+};
+
+/* An error that stands until cleared: what a repair has to raise again. */
+struct gs_xid {
+    uint32_t xid; /* 0 ends the list */
+    uint32_t reserved;
+};
+
+/* Readings that show what was set, whatever the GPU's holder does. */
+enum gs_override {
+    GS_SET_UTILIZATION = 1u << 0,
+    GS_SET_MEMORY_UTILIZATION = 1u << 1,
+    GS_SET_MEMORY_USED = 1u << 2,
+    GS_SET_PSTATE = 1u << 3
 };
 
 /* What changes at run time and belongs to the board: written by ctl and by root's setters. */
@@ -210,7 +233,15 @@ struct gs_state {
     uint32_t remapped_rows[4]; /* corrected, uncorrected, pending, failed */
     struct gs_fault faults[GS_FAULTS];
     uint64_t memory_used; /* bytes beside what the allocation's processes use */
-    char reserved[928];
+    /* Since minor 1. */
+    uint64_t lost_from_ns; /* CLOCK_BOOTTIME: `lost` counts from then on */
+    struct gs_xid xids[GS_XIDS];
+    struct gs_fault_detail fault_details[GS_FAULTS];
+    uint32_t declared;   /* which declaration the faults come from; 0: none */
+    uint32_t overridden; /* enum gs_override */
+    uint32_t pstate;     /* with GS_SET_PSTATE */
+    uint32_t reserved1;
+    char reserved[584];
 };
 
 struct gs_process {
@@ -284,12 +315,14 @@ struct gs_header {
     uint64_t file_size;
     uint32_t file_state; /* enum gs_file_state */
     struct gs_flip node_flip;
-    char boot_id[40];    /* of the kernel whose CLOCK_BOOTTIME the counters use */
-    uint64_t generation; /* one more with each configuration written */
-    uint32_t fault_sequence;
-    uint32_t reserved0;
-    struct gs_fault faults[GS_FAULTS]; /* for functions without a device */
-    char reserved[536];
+    char boot_id[40];        /* of the kernel whose CLOCK_BOOTTIME the counters use */
+    uint64_t generation;     /* one more with each configuration written */
+    uint32_t fault_sequence; /* the last gs_fault_detail.id given */
+    uint32_t declared;       /* as in gs_state, of the faults here; since minor 1 */
+    struct gs_fault
+        faults[GS_FAULTS]; /* for functions without a device: each place changes at once */
+    struct gs_fault_detail fault_details[GS_FAULTS]; /* since minor 1 */
+    char reserved[280];
     struct gs_node node[2];
     struct gs_ring ring;
 };

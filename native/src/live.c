@@ -27,10 +27,11 @@ static int32_t walk(const struct gs_reading *reading, uint64_t seed) {
     return (int32_t)(reading->low + from + (to - from) * part / 1024);
 }
 
+/* What was set hides what the holder does. */
 static uint32_t per_cent(const struct gs_reading *own, const struct gs_reading *allocated,
-                         uint64_t seed) {
+                         uint64_t seed, uint32_t set) {
     int32_t a = walk(own, seed);
-    int32_t b = walk(allocated, seed);
+    int32_t b = set ? a : walk(allocated, seed);
     int32_t most = a > b ? a : b;
     return most < 0 ? 0 : most > 100 ? 100 : (uint32_t)most;
 }
@@ -38,13 +39,13 @@ static uint32_t per_cent(const struct gs_reading *own, const struct gs_reading *
 uint32_t gs_live_utilization(const struct gs_device *device) {
     const struct gs_state *state = gs_state_of(device);
     return per_cent(&state->utilization_gpu, &gs_allocation_of(device)->utilization_gpu,
-                    state->seed);
+                    state->seed, state->overridden & GS_SET_UTILIZATION);
 }
 
 uint32_t gs_live_memory_utilization(const struct gs_device *device) {
     const struct gs_state *state = gs_state_of(device);
     return per_cent(&state->utilization_memory, &gs_allocation_of(device)->utilization_memory,
-                    state->seed + 1);
+                    state->seed + 1, state->overridden & GS_SET_MEMORY_UTILIZATION);
 }
 
 static int32_t under_load(const struct gs_device *device, const struct gs_reading *reading) {
@@ -88,10 +89,13 @@ uint64_t gs_live_memory_used(const struct gs_device *device) {
     for (unsigned attempt = 0; attempt < GS_ATTEMPTS; attempt++) {
         uint32_t before = __atomic_load_n(&flip->sequence, __ATOMIC_ACQUIRE);
         const struct gs_allocation *allocation = gs_allocation_of(device);
-        used = gs_state_of(device)->memory_used;
+        const struct gs_state *state = gs_state_of(device);
+        uint64_t held = 0;
         for (uint32_t i = 0; i < allocation->process_count && i < GS_PROCESSES; i++) {
-            used += allocation->processes[i].memory;
+            held += allocation->processes[i].memory;
         }
+        used = state->memory_used;
+        used = !(state->overridden & GS_SET_MEMORY_USED) ? used + held : used > held ? used : held;
         __atomic_thread_fence(__ATOMIC_ACQUIRE);
         if (__atomic_load_n(&flip->sequence, __ATOMIC_RELAXED) == before) {
             break;

@@ -15,7 +15,8 @@ int32_t gs_live_memory_temperature(const struct gs_device *device);
 /* Low when idle, high under any load. */
 uint32_t gs_live_clock(const struct gs_device *device, const struct gs_reading *clock);
 uint64_t gs_live_counter(const struct gs_counter *counter);
-/* Bytes held by processes, without what the board reserves; never more than the rest. */
+/* Bytes held by processes, or what was set if that is more, without what the board reserves; never more than
+ * the rest. */
 uint64_t gs_live_memory_used(const struct gs_device *device);
 
 #endif

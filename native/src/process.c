@@ -6,12 +6,23 @@
 
 enum { COMPUTE = 1u << 0, GRAPHICS = 1u << 1, MPS = 1u << 2 };
 
+/* All that a board's processes hold fits on it, also after it was made smaller under them. */
+static void fit(const struct gs_config *config, struct gs_allocation *copy) {
+    uint64_t room = config->memory_total - config->memory_reserved;
+    for (uint32_t i = 0; i < copy->process_count && i < GS_PROCESSES; i++) {
+        uint64_t *memory = &copy->processes[i].memory;
+        *memory = *memory < room ? *memory : room;
+        room -= *memory;
+    }
+}
+
 /* The rows of a kind, moved to the front of this process's own copy. *count becomes how many there are, whether or not
  * they fit into the places that it told. */
 static nvmlReturn_t select_rows(const struct gs_device *device, uint32_t kind, unsigned int *count,
                                 const void *array, struct gs_allocation *copy) {
     unsigned places = array ? *count : 0, rows = 0;
     gs_copy_allocation(device, copy);
+    fit(gs_config_of(device), copy);
     for (uint32_t i = 0; i < copy->process_count && i < GS_PROCESSES; i++) {
         if (copy->processes[i].pid && copy->processes[i].kind & kind) {
             copy->processes[rows++] = copy->processes[i];

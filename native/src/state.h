@@ -42,7 +42,12 @@ extern uint32_t gs_references;
 /* Of the last successful init. */
 const struct gs_snapshot *gs_snapshot(void);
 
-nvmlReturn_t gs_faulted(const struct gs_fault *faults, uint32_t function);
+/* CLOCK_BOOTTIME in nanoseconds. */
+uint64_t gs_now_ns(void);
+
+/* The injected code for a call of the function, after the injected delay; NVML_SUCCESS: go on. */
+nvmlReturn_t gs_faulted(const struct gs_fault *faults, const struct gs_fault_detail *details,
+                        uint32_t function);
 
 static inline const struct gs_state *gs_state_of(const struct gs_device *device) {
     const struct gs_gpu *gpu = __atomic_load_n(&device->gpu, __ATOMIC_ACQUIRE);
@@ -73,8 +78,15 @@ static inline nvmlReturn_t gs_enter(uint32_t function) {
     if (!__atomic_load_n(&gs_references, __ATOMIC_ACQUIRE)) {
         return NVML_ERROR_UNINITIALIZED;
     }
-    const struct gs_fault *faults = gs_snapshot()->inventory->header.faults;
-    return faults->function ? gs_faulted(faults, function) : NVML_SUCCESS;
+    const struct gs_header *header = &gs_snapshot()->inventory->header;
+    return header->faults->function ? gs_faulted(header->faults, header->fault_details, function)
+                                    : NVML_SUCCESS;
+}
+
+/* `lost` may be held back until a moment: the clock is read only then. */
+static inline int gs_is_lost(const struct gs_state *state) {
+    return (state->lost && (!state->lost_from_ns || gs_now_ns() >= state->lost_from_ns)) ||
+           state->slot == GS_SLOT_REMOVED;
 }
 
 /* At the start of each function for each device: initialised, a handle of ours, not lost, no fault. */
@@ -92,11 +104,12 @@ static inline nvmlReturn_t gs_enter_device(nvmlDevice_t handle, uint32_t functio
         return NVML_ERROR_INVALID_ARGUMENT;
     }
     const struct gs_state *state = gs_state_of(found);
-    if (state->lost || state->slot == GS_SLOT_REMOVED) {
+    if (gs_is_lost(state)) {
         return NVML_ERROR_GPU_IS_LOST;
     }
     *device = found;
-    return state->faults->function ? gs_faulted(state->faults, function) : NVML_SUCCESS;
+    return state->faults->function ? gs_faulted(state->faults, state->fault_details, function)
+                                   : NVML_SUCCESS;
 }
 
 /* Text into a caller's buffer: all of it with its NUL, or INSUFFICIENT_SIZE and the buffer as it was. */
@@ -116,8 +129,6 @@ int gs_parse_bus_id(const char *text, struct gs_bus_id *id);
 /* The kernel's list of CPUs, "0-3,8", as bits in a set of `size` words; what does not fit is left out. */
 void gs_parse_cpus(const char *text, unsigned int size, unsigned long *set);
 
-/* CLOCK_BOOTTIME in nanoseconds. */
-uint64_t gs_now_ns(void);
 /* Microseconds since 1970. */
 uint64_t gs_wall_us(void);
 

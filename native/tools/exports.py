@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """nvml.h to the library's exported functions. Called by CMake: exports.py HEADER OUTPUT_FOLDER SOURCE.c…
 
-Writes exports.c, one exported function for each that the header declares or renames, and exports.h, the prototypes
+Writes functions.c, the names that a fault can be injected into; exports.c, one exported function for each that the header declares or renames, and exports.h, the prototypes
 that the handwritten ones must match. A function is handwritten where a source defines gs<Name>(…); it is entered
 only after the checks that all share (initialised, handle known, GPU not lost, pointers not NULL). All others answer
 NVML_ERROR_NOT_SUPPORTED after the same checks, and name themselves with GPU_SIM_DEBUG.
@@ -15,6 +15,8 @@ from pathlib import Path
 
 # Entered without an init: they begin, end or explain it. nvidia-smi asks for its table before nvmlInit.
 FREE = {"nvmlInit", "nvmlInit_v2", "nvmlInitWithFlags", "nvmlShutdown", "nvmlErrorString"}
+# Of those, the ones that have no faults: nobody asks them for anything that could fail.
+FAULTLESS = {"nvmlShutdown", "nvmlErrorString"}
 # Pointers that a caller may leave NULL: arrays whose length is asked for first, and what is only sometimes wanted.
 OPTIONAL = {"infos", "clocksMHz", "deviceArray", "devices", "sessionInfos", "sessionInfo", "samples", "addresses",
             "timestamps", "pids", "hwbcEntries", "defaultIsEnabled"}  # fmt: skip
@@ -144,6 +146,14 @@ def main(arguments: list[str]) -> int:
             + "".join(f"    {line}\n" for line in body(f, f.inner in written)) + "}\n"
             for f in declared
         )
+    )  # fmt: skip
+    (output / "functions.c").write_text(
+        f"{note}#include \"functions.h\"\n\nconst struct gs_function gs_functions[] = {{\n"
+        + "".join(
+            f'    {{"{f.name}", {int(any(f.is_device(kind) for kind, _ in f.parameters))}}},\n'
+            for f in sorted(declared, key=lambda f: f.name) if f.name not in FAULTLESS
+        )
+        + "    {0, 0},\n};\n"
     )  # fmt: skip
     return 0
 

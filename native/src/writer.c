@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Stores into an inventory in use, see writer.h. */
+#include "writer.h"
+
+#include <linux/futex.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "reader.h"
+
+struct gs_gpu *gs_gpu_of(struct gs_inventory *inventory, uint32_t slot) {
+    return (struct gs_gpu *)(uintptr_t)gs_gpu_at(inventory, slot);
+}
+
+void gs_write_state(struct gs_gpu *gpu, const struct gs_state *state) {
+    gpu->state[!gs_flip(&gpu->state_flip)] = *state;
+    gs_flip_publish(&gpu->state_flip);
+}
+
+void gs_write_allocation(struct gs_gpu *gpu, const struct gs_allocation *allocation) {
+    gpu->allocation[!gs_flip(&gpu->allocation_flip)] = *allocation;
+    gs_flip_publish(&gpu->allocation_flip);
+}
+
+void gs_raise_event(struct gs_inventory *inventory, uint32_t slot, uint64_t type, uint64_t data) {
+    struct gs_ring *ring = &inventory->header.ring;
+    struct gs_event *event = &ring->events[ring->head % GS_EVENTS];
+    __atomic_store_n(&event->sequence, 0, __ATOMIC_RELEASE);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    event->slot = slot;
+    event->type = type;
+    event->data = data;
+    event->gpu_instance = event->compute_instance = 0xFFFFFFFFu;
+    __atomic_store_n(&event->sequence, ring->head + 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&ring->head, ring->head + 1, __ATOMIC_RELEASE);
+    __atomic_add_fetch(&ring->futex, 1, __ATOMIC_ACQ_REL);
+    syscall(SYS_futex, &ring->futex, FUTEX_WAKE, 0x7FFFFFFF, NULL, NULL, 0);
+}
+
+uint32_t gs_next_fault_id(struct gs_inventory *inventory) {
+    uint32_t next = inventory->header.fault_sequence + 1;
+    next = next ? next : 1;
+    __atomic_store_n(&inventory->header.fault_sequence, next, __ATOMIC_RELEASE);
+    return next;
+}
+
+/* A reader that finds the function reads the rest and looks at function and id again: so the function goes
+ * first and comes last. The end of the list stays where it is, or a reader would miss what follows. */
+static void write_place(struct gs_fault *fault, struct gs_fault_detail *detail,
+                        const struct gs_fault *new_fault,
+                        const struct gs_fault_detail *new_detail) {
+    uint32_t function = new_fault->function ? new_fault->function : GS_NO_FUNCTION;
+    if (fault->function == function &&
+        !memcmp(&fault->code, &new_fault->code, sizeof fault->code) &&
+        !memcmp(detail, new_detail, sizeof *detail)) {
+        return;
+    }
+    if (!new_fault->function && !fault->function) {
+        return;
+    }
+    __atomic_store_n(&fault->function, GS_NO_FUNCTION, __ATOMIC_RELEASE);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    fault->code = new_fault->code;
+    fault->from_ns = new_fault->from_ns;
+    fault->until_ns = new_fault->until_ns;
+    *detail = *new_detail;
+    __atomic_store_n(&fault->function, function, __ATOMIC_RELEASE);
+}
+
+void gs_write_node_faults(struct gs_inventory *inventory, const struct gs_fault faults[GS_FAULTS],
+                          const struct gs_fault_detail details[GS_FAULTS]) {
+    struct gs_header *header = &inventory->header;
+    for (unsigned i = 0; i < GS_FAULTS; i++) {
+        write_place(&header->faults[i], &header->fault_details[i], &faults[i], &details[i]);
+    }
+}
+
+void gs_counter_rate(struct gs_counter *counter, uint64_t now_ns, uint64_t per_second) {
+    if (now_ns > counter->at_ns) {
+        uint64_t passed = now_ns - counter->at_ns;
+        counter->value += passed / 1000000000u * counter->per_second +
+                          passed % 1000000000u * counter->per_second / 1000000000u;
+    }
+    counter->at_ns = now_ns;
+    counter->per_second = per_second;
+}

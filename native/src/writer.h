@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Stores into an inventory that others have mapped: groups that flip, events, faults, counters. Used by the node
+ * program and by tests. The caller holds the file's lock: there is one writer at a time, and readers never wait. */
+#ifndef GPU_SIM_WRITER_H
+#define GPU_SIM_WRITER_H
+
+#include "inventory.h"
+
+/* The GPU in a slot, to be changed. */
+struct gs_gpu *gs_gpu_of(struct gs_inventory *inventory, uint32_t slot);
+
+/* Makes *state (or *allocation) what everybody reads, at once. */
+void gs_write_state(struct gs_gpu *gpu, const struct gs_state *state);
+void gs_write_allocation(struct gs_gpu *gpu, const struct gs_allocation *allocation);
+
+/* Adds an event and wakes all who wait. type is one nvmlEventType… bit. */
+void gs_raise_event(struct gs_inventory *inventory, uint32_t slot, uint64_t type, uint64_t data);
+
+/* An id that no fault of this file has had. */
+uint32_t gs_next_fault_id(struct gs_inventory *inventory);
+
+/* Makes the node's faults, for functions without a device, those of the lists: place by place, and a place that
+ * stays the same is not touched. */
+void gs_write_node_faults(struct gs_inventory *inventory, const struct gs_fault faults[GS_FAULTS],
+                          const struct gs_fault_detail details[GS_FAULTS]);
+
+/* From now on the counter gains per_second; what it has gained stays. */
+void gs_counter_rate(struct gs_counter *counter, uint64_t now_ns, uint64_t per_second);
+
+#endif
