@@ -10,10 +10,12 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "clock.h"
+#include "layout.h"
 #include "problem.h"
 
 /* nvidia-gpu.sock, nvidia-mig-1g.5gb.sock, nvidia.sock (old ones), nvidiaGPU-<time>.sock (GKE's). */
@@ -70,6 +72,48 @@ bool foreign_driver(const char *proc, char *version, size_t size) {
     version[length > 0 ? length : 0] = 0;
     version[strcspn(version, "\n")] = 0;
     return true;
+}
+
+/* Where distributions, WSL and NVIDIA's own installer for containers put the driver's library, below /usr. */
+static const char *const library_folders[] = {
+    "lib64",     "lib/x86_64-linux-gnu", "lib/aarch64-linux-gnu", "lib", "lib/wsl/lib",
+    "local/lib", "local/nvidia/lib64"};
+
+/* A file, or a link to one. Where an absolute link leads cannot be seen from here: it counts. */
+static bool is_there(const char *path) {
+    char target[PATH_MAX];
+    struct stat status;
+    ssize_t length = readlink(path, target, sizeof target);
+    if (length > 0 && target[0] == '/') {
+        return true;
+    }
+    return !stat(path, &status) && S_ISREG(status.st_mode);
+}
+
+bool foreign_library(const char *usr, char *path, size_t size) {
+    for (size_t i = 0; i < sizeof library_folders / sizeof *library_folders; i++) {
+        char folder[PATH_MAX], file[PATH_MAX + 256];
+        snprintf(folder, sizeof folder, "%s/%s", usr, library_folders[i]);
+        DIR *entries = opendir(folder);
+        bool found = false;
+        struct dirent *entry;
+        while (entries && !found && (entry = readdir(entries))) {
+            if (strncmp(entry->d_name, LIBRARY_PREFIX, sizeof LIBRARY_PREFIX - 1)) {
+                continue;
+            }
+            snprintf(file, sizeof file, "%s/%s", folder, entry->d_name);
+            found = is_there(file);
+            /* As the host calls it, not as it is mounted here. */
+            snprintf(path, size, "/usr/%s/%s", library_folders[i], entry->d_name);
+        }
+        if (entries) {
+            closedir(entries);
+        }
+        if (found) {
+            return true;
+        }
+    }
+    return false;
 }
 
 bool foreign_remove_dead(const char *plugin_dir, int wait_seconds) {

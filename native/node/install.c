@@ -25,7 +25,7 @@
 struct request {
     const char *root, *host_root, *keys[GS_KEYS], *release, *namespace, *node, *pod, *strategies,
         *plugin_dir, *wait;
-    const char *library, *proc, *termination_log;
+    const char *library, *proc, *host_usr, *termination_log;
     bool allow_foreign;
 };
 
@@ -54,6 +54,7 @@ static bool parse(int count, char **words, struct request *r) {
         {"--wait", &r->wait, NULL, false},
         {"--library", &r->library, NULL, false},
         {"--proc", &r->proc, NULL, false},
+        {"--host-usr", &r->host_usr, NULL, false},
         {"--termination-log", &r->termination_log, NULL, false},
     };
     bool good = arguments_parse("install", count, words, options, OPTION_COUNT(options));
@@ -102,6 +103,7 @@ static void check(const struct request *r, struct gs_spec *spec, struct claim *c
     *claim = (struct claim){.node = r->node,
                             .plugin_dir = r->allow_foreign ? NULL : r->plugin_dir,
                             .proc = r->allow_foreign ? NULL : r->proc,
+                            .host_usr = r->allow_foreign ? NULL : r->host_usr,
                             .wait_seconds = (int)wait};
     copy_name("--pod", r->pod, claim->us.pod, sizeof claim->us.pod);
     strcpy(claim->us.release, spec->release);

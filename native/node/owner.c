@@ -100,6 +100,9 @@ static int look(const struct place *place, const struct claim *claim, struct loo
         seen->verdict = OURS;
     } else if (claim->proc && foreign_driver(claim->proc, seen->foreign, sizeof seen->foreign)) {
         seen->verdict = FOREIGN_DRIVER;
+    } else if (claim->host_usr &&
+               foreign_library(claim->host_usr, seen->foreign, sizeof seen->foreign)) {
+        seen->verdict = FOREIGN_DRIVER;
     } else if (claim->plugin_dir &&
                foreign_plugin(claim->plugin_dir, seen->foreign, sizeof seen->foreign)) {
         seen->verdict = FOREIGN_PLUGIN;

@@ -22,6 +22,7 @@ struct claim {
     const char *node;       /* for messages */
     const char *plugin_dir; /* the kubelet's; NULL: do not look for another plugin */
     const char *proc;       /* where to look for a real driver; NULL: do not */
+    const char *host_usr;   /* the host's /usr, where to look for its library; NULL: do not */
     int wait_seconds;
 };
 

@@ -172,6 +172,36 @@ def test_a_real_driver_is_refused(node: NodeRoot) -> None:
     node.install(2, proc=proc, allow_foreign=True)
 
 
+@pytest.mark.parametrize(
+    ("made", "found"),
+    [
+        ({"lib64/libnvidia-ml.so.550.54": "file"}, "/usr/lib64/libnvidia-ml.so.550.54"),
+        ({"lib/x86_64-linux-gnu/libnvidia-ml.so.1": "/etc/alternatives/x"}, "/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1"),
+        ({"lib/wsl/lib/libnvidia-ml.so.1": "file"}, "/usr/lib/wsl/lib/libnvidia-ml.so.1"),
+        ({"local/nvidia/lib64/libnvidia-ml.so.1": "libnvidia-ml.so.5", "local/nvidia/lib64/libnvidia-ml.so.5": "file"},
+         "/usr/local/nvidia/lib64/libnvidia-ml.so."),
+        ({"lib64/libnvidia-ml.so.1": "libnvidia-ml.so.470"}, None),
+        ({"lib64/libnvidia-cfg.so.1": "file", "share/libnvidia-ml.so.1": "file"}, None),
+    ],
+)  # fmt: skip
+def test_a_real_drivers_library_is_refused(node: NodeRoot, made: dict[str, str], found: str | None) -> None:
+    """Also where no driver is loaded. A dangling link is what an uninstalled driver left behind."""
+    usr = node.path.parent / "usr"
+    for name, what in made.items():
+        (usr / name).parent.mkdir(parents=True, exist_ok=True)
+        if what == "file":
+            (usr / name).write_bytes(b"\x7fELF")
+        else:
+            (usr / name).symlink_to(what)
+    if not found:
+        node.install(2, host_usr=usr)
+        return
+    done = node.install(2, host_usr=usr, code=1, wait=30)
+    shown(done, [f"has a real NVIDIA driver ({found}", "allowForeign=true"])
+    assert list(node.path.iterdir()) == []
+    node.install(2, host_usr=usr, allow_foreign=True)
+
+
 def test_many_installs_at_once_end_as_one(node: NodeRoot) -> None:
     programs = [
         subprocess.Popen(node.words(4, wait=30), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
