@@ -10,6 +10,7 @@ import pytest
 
 from tests.e2e.space import Space
 from tests.e2e.stage import Stage
+from tests.harness import needs, nvidia_smi, pod_images
 
 
 @pytest.fixture(scope="session")
@@ -18,6 +19,23 @@ def stage(cluster, tmp_path_factory):
     yield made
     for node in list(made.standing):
         made.clear(node)
+
+
+@pytest.fixture(scope="session")
+def pod_image(cluster):
+    """Puts one of pod_images on the nodes, once; its reference."""
+    there = set()
+
+    def put(name: str) -> str:
+        if name not in there:
+            try:
+                cluster.load_image(pod_images.archive(name))
+            except nvidia_smi.UnavailableError as error:
+                needs.skip("debian", str(error))
+            there.add(name)
+        return pod_images.reference(name)
+
+    return put
 
 
 @pytest.fixture

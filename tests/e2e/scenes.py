@@ -7,6 +7,7 @@ a test must choose (namespace, node, number of GPUs) is set here and nowhere els
 
 import copy
 import json
+import re
 from pathlib import Path
 
 import yaml
@@ -15,18 +16,18 @@ from tests.harness.versions import version
 
 FOLDER = Path(__file__).parent / "manifests"
 GPU = "nvidia.com/gpu"
-PROBE = "localhost/gpu-sim-probe"
+OURS = re.compile("localhost/gpu-sim-[a-z-]+")  # images of the harness, whose tag is the version of this tree
 
 
 def load(name: str) -> list[dict]:
-    """The objects of one manifest; the probe's image gets the version of this tree."""
+    """The objects of one manifest; images of ours get the version of this tree."""
     found = []
     for document in yaml.safe_load_all((FOLDER / f"{name}.yaml").read_text(encoding="utf-8")):
         found += copy.deepcopy(document["items"]) if document["kind"] == "List" else [document]
     for item in found:
-        for container in containers(item):
-            if container["image"] == PROBE:
-                container["image"] = f"{PROBE}:{version('gpu-sim')}"
+        for container in [*pod_spec(item).get("initContainers", []), *containers(item)]:
+            if OURS.fullmatch(container["image"]):
+                container["image"] += f":{version('gpu-sim')}"
     return found
 
 

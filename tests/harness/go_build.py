@@ -46,8 +46,13 @@ def podresources() -> Path:
 
 def probe() -> Path:
     """The client that test pods run: C, dynamic, for any glibc of the last ten years."""
-    source = CLIENTS / "pod" / "probe.c"
-    return _c("nvml-probe", [source], ["-ldl"])
+    return _c("nvml-probe", [CLIENTS / "pod" / "probe.c"], ["-ldl"], cgo.TARGETS[upstream.arch()])
+
+
+def musl_probe() -> Path:
+    """The same for musl, dynamic too."""
+    machine = cgo.TARGETS[upstream.arch()].partition("-")[0]
+    return _c("nvml-probe-musl", [CLIENTS / "pod" / "probe.c"], ["-dynamic"], f"{machine}-linux-musl")
 
 
 def _sources(module: Path) -> list[Path]:
@@ -75,18 +80,18 @@ def _go(name: str, module: Path, package: str = ".", *, arch: str = "", with_cgo
     return cache.entry("programs", key, build) / name
 
 
-def _c(name: str, files: list[Path], libraries: list[str]) -> Path:
+def _c(name: str, files: list[Path], libraries: list[str], target: str) -> Path:
     arch = upstream.arch()
 
     def build(folder: Path) -> None:
         extra = {"ZIG_GLOBAL_CACHE_DIR": str(cache.root() / "zig")}
         flags = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-O1", "-s"]
         command.run(
-            [cgo.zig(), "cc", "-target", cgo.TARGETS[arch], *flags, *files, "-o", folder / name, *libraries],
+            [cgo.zig(), "cc", "-target", target, *flags, *files, "-o", folder / name, *libraries],
             extra=extra,
         )
 
-    return cache.entry("programs", _key(name, arch, files, versions.version("ziglang")), build) / name
+    return cache.entry("programs", _key(name, arch, files, target, versions.version("ziglang")), build) / name
 
 
 def test(module: Path) -> None:
@@ -97,7 +102,7 @@ def test(module: Path) -> None:
 
 
 PROGRAMS = {"agent": agent, "standin": standin, "fakekubelet": fakekubelet, "client": client,
-            "podresources": podresources, "probe": probe}  # fmt: skip
+            "podresources": podresources, "probe": probe, "musl-probe": musl_probe}  # fmt: skip
 MODULES = (AGENT, PLUGIN, CLIENTS / "go")
 
 

@@ -4,10 +4,9 @@
 from __future__ import annotations
 
 import re
-import shutil
 from pathlib import Path
 
-from tests.harness import cache, command, upstream, versions
+from tests.harness import cache, command, debian, upstream, versions
 from tests.harness.oci import Directory, File, Image, Link
 
 ZIG_TARGETS = {"amd64": "x86_64-linux-musl", "arm64": "aarch64-linux-musl"}
@@ -18,7 +17,7 @@ LABELS = {
 }
 
 
-def _program(path: Path) -> File:
+def program(path: Path) -> File:
     return File(path.read_bytes(), 0o755)
 
 
@@ -36,8 +35,8 @@ def gpu_sim() -> list[Image]:
         Image(
             arch,
             {
-                "gpu-sim": _program(portable / arch / "gpu-sim"),
-                "usr/lib/gpu-sim/libnvidia-ml.so": _program(portable / arch / "libnvidia-ml.so"),
+                "gpu-sim": program(portable / arch / "gpu-sim"),
+                "usr/lib/gpu-sim/libnvidia-ml.so": program(portable / arch / "libnvidia-ml.so"),
             },
             entrypoint=("/gpu-sim",),
             labels=_labels("gpu-sim"),
@@ -55,7 +54,7 @@ def agent() -> list[Image]:
     return [
         Image(
             arch,
-            {"gpu-sim": _program(portable / arch / "gpu-sim"), "gpu-sim-agent": _program(go_build.agent(arch))},
+            {"gpu-sim": program(portable / arch / "gpu-sim"), "gpu-sim-agent": program(go_build.agent(arch))},
             entrypoint=("/gpu-sim-agent",),
             labels=_labels("gpu-sim-agent"),
         )
@@ -78,7 +77,7 @@ def pause() -> list[Image]:
             command.run([*compiler, "-static", "-Os", "-s", source, "-o", folder / "pause"], extra=kept)
 
         folder = cache.entry("images", key, build)
-        images.append(Image(arch, {"pause": _program(folder / "pause")}, entrypoint=("/pause",)))
+        images.append(Image(arch, {"pause": program(folder / "pause")}, entrypoint=("/pause",)))
     return images
 
 
@@ -87,8 +86,8 @@ def plugin_standin() -> list[Image]:
     from tests.harness import go_build
 
     arch = upstream.arch()
-    program = _program(go_build.standin())
-    files = {"usr/bin/nvidia-device-plugin": program, **_glibc(go_build.standin())}
+    plugin = go_build.standin()
+    files = {"usr/bin/nvidia-device-plugin": program(plugin), **_glibc(plugin)}
     return [Image(arch, files, entrypoint=("nvidia-device-plugin",))]
 
 
@@ -97,23 +96,28 @@ def probe() -> list[Image]:
     from tests.harness import go_build
 
     client = go_build.probe()
-    busybox = shutil.which("busybox")
-    if not busybox:
-        raise command.CommandError("busybox", "not here; install Debian's busybox-static")
-    files = {"bin/busybox": _program(Path(busybox)), "usr/bin/nvml-probe": _program(client), "tmp": Directory(0o1777)}
-    for applet in command.run([busybox, "--list"]).out.split():
-        files.setdefault(f"bin/{applet}", Link("busybox"))
-    files |= {"etc/passwd": File(b"root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/sh\n")}
-    files |= {"etc/group": File(b"root:x:0:\nnobody:x:65534:\n")}
+    files = {**shell("bin"), "usr/bin/nvml-probe": program(client)}
     return [Image(upstream.arch(), files | _glibc(client), command=("/bin/sh",))]
 
 
-def _glibc(program: Path) -> dict[str, File]:
+def shell(folder: str) -> dict[str, File | Link | Directory]:
+    """What a test image needs besides its C library: busybox with its applets in `folder`, users, /tmp."""
+    busybox = debian.static_busybox()
+    if not busybox:
+        raise command.CommandError("busybox", "no static one here; install Debian's busybox-static")
+    files: dict[str, File | Link | Directory] = {f"{folder}/busybox": program(busybox), "tmp": Directory(0o1777)}
+    for applet in command.run([busybox, "--list"]).out.split():
+        files.setdefault(f"{folder}/{applet}", Link("busybox"))
+    files |= {"etc/passwd": File(b"root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/sh\n")}
+    return files | {"etc/group": File(b"root:x:0:\nnobody:x:65534:\n")}
+
+
+def _glibc(dynamic: Path) -> dict[str, File]:
     """The loader and libraries that a program names, from this machine, and libdl for what it opens later."""
-    listed = command.run(["ldd", program], check=False)
+    listed = command.run(["ldd", dynamic], check=False)
     paths = set(re.findall(r"(?:=> )?(/\S+) \(0x", listed.out))
     if not paths:
-        raise command.CommandError(f"ldd {program}", "does not use this machine's glibc", listed.out + listed.err)
+        raise command.CommandError(f"ldd {dynamic}", "does not use this machine's glibc", listed.out + listed.err)
     libraries = {path.lstrip("/"): File(Path(path).resolve().read_bytes(), 0o755) for path in sorted(paths)}
     folder = next(Path(path).parent for path in paths if Path(path).name.startswith("libc.so"))
     for name in ("libdl.so.2", "libpthread.so.0", "libm.so.6", "librt.so.1"):

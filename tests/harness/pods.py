@@ -64,12 +64,17 @@ class Pods:
         found = self.list("v1", "Event", namespace, fieldSelector=f"involvedObject.name={name}")
         return sorted(found, key=lambda event: event["metadata"]["creationTimestamp"])
 
-    def pod_resources(self, node) -> dict[tuple[str, str], list[str]]:
-        """What the kubelet of a node has given to whom: (namespace, pod) → device ids. `node`: a provider's node."""
+    def container_resources(self, node) -> dict[tuple[str, str, str], list[str]]:
+        """The kubelet's record on a node (a provider's): (namespace, pod, container) → device ids."""
         socket = node.host_path(POD_RESOURCES)
+        grants = json.loads(command.run([go_build.podresources(), f"-socket={socket}"]).out)
+        return {(grant["namespace"], grant["pod"], grant["container"]): grant["ids"] for grant in grants}
+
+    def pod_resources(self, node) -> dict[tuple[str, str], list[str]]:
+        """The same of whole pods: (namespace, pod) → device ids."""
         found: dict[tuple[str, str], list[str]] = {}
-        for grant in json.loads(command.run([go_build.podresources(), f"-socket={socket}"]).out):
-            found.setdefault((grant["namespace"], grant["pod"]), []).extend(grant["ids"])
+        for (namespace, pod, _), ids in self.container_resources(node).items():
+            found.setdefault((namespace, pod), []).extend(ids)
         return found
 
     def evict(self, namespace: str, name: str) -> None:
