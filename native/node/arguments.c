@@ -18,11 +18,23 @@ static const struct option *find(const char *word, const struct option *options,
 
 bool arguments_parse(const char *command, int count, char **words, const struct option *options,
                      size_t options_count) {
+    return arguments_split(command, count, words, options, options_count, NULL, NULL);
+}
+
+bool arguments_split(const char *command, int count, char **words, const struct option *options,
+                     size_t options_count, char **rest, int *rest_count) {
     int before = problem_count();
+    if (rest_count) {
+        *rest_count = 0;
+    }
 
     for (int i = 0; i < count; i++) {
         const struct option *option = find(words[i], options, options_count);
         const char *equals = strchr(words[i], '=');
+        if (!option && rest && words[i][0] != '-') {
+            rest[(*rest_count)++] = words[i];
+            continue;
+        }
         if (!option) {
             problem(command, "no such option, got %s; see gpu-sim --help", words[i]);
             continue;

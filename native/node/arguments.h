@@ -20,4 +20,9 @@ struct option {
 bool arguments_parse(const char *command, int count, char **words, const struct option *options,
                      size_t options_count);
 
+/* The same for a command that takes other words too, before, between or after its options: they are left in `rest`,
+ * which has room for `count` of them. */
+bool arguments_split(const char *command, int count, char **words, const struct option *options,
+                     size_t options_count, char **rest, int *rest_count);
+
 #endif

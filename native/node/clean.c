@@ -16,6 +16,7 @@
 #include "foreign.h"
 #include "layout.h"
 #include "owner.h"
+#include "pods_file.h"
 #include "problem.h"
 
 static const int PLUGIN_SECONDS = 5;
@@ -88,7 +89,8 @@ static int clean(const char *root, const char *release, const char *namespace,
     }
     if (place.root >= 0) {
         /* The owner goes last: until then a second run knows whose remains these are. */
-        good = good & place_remove(&place, DRIVER) && place_remove(&place, OWNER_FILE);
+        good = good & place_remove(&place, DRIVER) && place_remove(&place, PODS_FILE) &&
+               place_remove(&place, OWNER_FILE);
         close(place.root);
         /* In a pod the root is a mount and stays, empty. */
         if (good && rmdir(root) && errno != EBUSY && errno != ENOENT && errno != ENOTEMPTY &&

@@ -7,6 +7,9 @@ int command_install(int count, char **words);
 int command_ready(int count, char **words);
 int command_clean_node(int count, char **words);
 int command_verify(int count, char **words);
+int command_ctl(int count, char **words);
+int command_allocate(int count, char **words);
+int command_idle(int count, char **words);
 int command_nvidia_smi(int count, char **words);
 int command_cdi_hook(int count, char **words);
 

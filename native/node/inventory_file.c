@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "../src/build.h"
@@ -28,12 +27,6 @@ static void boot_id(char *text, size_t size) {
     }
     text[count > 0 ? count : 0] = 0;
     text[strcspn(text, "\n")] = 0;
-}
-
-static uint64_t boot_time_ns(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_BOOTTIME, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 /* Maps a path under the root: by the root's descriptor, since its name may mean something else to the caller. */
@@ -99,7 +92,7 @@ static bool new_content(const struct gs_inventory *built, struct gs_inventory **
     memcpy(*content, built, gs_inventory_size());
     char boot[sizeof built->header.boot_id];
     boot_id(boot, sizeof boot);
-    gs_apply(*content, built, boot, boot_time_ns());
+    gs_apply(*content, built, boot, clock_boot_ns());
     return true;
 }
 
@@ -144,7 +137,7 @@ static bool write_into(const struct place *place, const struct gs_inventory *bui
     } else {
         char boot[sizeof built->header.boot_id];
         boot_id(boot, sizeof boot);
-        *changed = gs_apply(mapping.inventory, built, boot, boot_time_ns());
+        *changed = gs_apply(mapping.inventory, built, boot, clock_boot_ns());
     }
     close(lock);
     gs_unmap(&mapping);

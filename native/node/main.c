@@ -18,6 +18,10 @@ static const char usage[] =
     "      put library, inventory, device nodes and programs into a node's root\n"
     "  gpu-sim ready --root DIR (--checkpoint FILE | --no-kubelet)\n"
     "      succeed once the kubelet has every GPU of the inventory\n"
+    "  gpu-sim ctl COMMAND …       break and mend GPUs at run time; see gpu-sim ctl --help\n"
+    "  gpu-sim allocate --root DIR\n"
+    "      who holds which GPU, a line each on standard input; for the node's agent\n"
+    "  gpu-sim idle                sleep until SIGTERM\n"
     "  gpu-sim verify --count N [--name S] [--memory-mib N] [--inventory FILE]\n"
     "      in a pod: compare the GPUs seen with those expected\n"
     "  gpu-sim clean-node --root DIR (--release R --namespace NS | --force) [--plugin-dir DIR] "
@@ -33,9 +37,15 @@ static const struct {
     const char *name;
     int (*run)(int count, char **words);
 } commands[] = {
-    {"install", command_install},       {"ready", command_ready},
-    {"clean-node", command_clean_node}, {"verify", command_verify},
-    {"nvidia-smi", command_nvidia_smi}, {"nvidia-cdi-hook", command_cdi_hook},
+    {"install", command_install},
+    {"ready", command_ready},
+    {"clean-node", command_clean_node},
+    {"verify", command_verify},
+    {"nvidia-smi", command_nvidia_smi},
+    {"nvidia-cdi-hook", command_cdi_hook},
+    {"ctl", command_ctl},
+    {"allocate", command_allocate},
+    {"idle", command_idle},
 };
 
 int main(int count, char **words) {

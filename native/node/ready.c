@@ -2,49 +2,21 @@
  * `gpu-sim ready`: the node's readiness probe. Ready means usable: the kubelet has every GPU of the inventory, which it
  * shows in the checkpoint that it writes whenever a device plugin reports, and a plugin answers beside it: the kubelet
  * does not write down that one has gone. */
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "../src/reader.h"
 #include "arguments.h"
+#include "checkpoint.h"
 #include "commands.h"
 #include "foreign.h"
-#include "json.h"
 #include "layout.h"
-#include "place.h"
 #include "problem.h"
 
-/* Is the UUID a device of a resource of NVIDIA's? Devices that the plugin shares are "<uuid>::<replica>". */
-static bool registered(const char *devices, const char *uuid) {
-    char resource[256], device[256];
-    const char *list, *at = NULL;
-    while ((list = json_next(devices, &at, resource, sizeof resource))) {
-        if (strncmp(resource, "nvidia.com/", 11)) {
-            continue;
-        }
-        const char *id, *id_at = NULL;
-        while ((id = json_next(list, &id_at, NULL, 0))) {
-            if (!json_string(id, device, sizeof device)) {
-                continue;
-            }
-            char *replica = strstr(device, "::");
-            if (replica) {
-                *replica = 0;
-            }
-            if (!strcmp(device, uuid)) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
-static int compare(const struct gs_inventory *inventory, const char *devices) {
-    uint32_t present = 0, known = 0;
+/* A GPU with an error that stands is rightly missing, but a node on which all are has none to give. */
+static int compare(const struct gs_inventory *inventory, const struct checkpoint *checkpoint) {
+    uint32_t present = 0, known = 0, broken = 0;
     char missing[80] = "";
     for (uint32_t i = 0; i < inventory->header.gpu_slots; i++) {
         struct gs_state state;
@@ -55,8 +27,10 @@ static int compare(const struct gs_inventory *inventory, const char *devices) {
             continue;
         }
         present++;
-        if (!devices || registered(devices, config.uuid)) {
+        if (!checkpoint || checkpoint_count(checkpoint, config.uuid)) {
             known++;
+        } else if (state.lost || state.xids[0].xid || state.faults[0].function) {
+            broken++;
         } else if (!missing[0]) {
             snprintf(missing, sizeof missing, "%s", config.uuid);
         }
@@ -65,14 +39,25 @@ static int compare(const struct gs_inventory *inventory, const char *devices) {
         problem(NULL, "not ready: the inventory has no GPU; see the installer's log");
         return EXIT_INPUT;
     }
-    if (known < present) {
+    if (known + broken < present) {
         problem(NULL,
                 "not ready: the kubelet has %u of %u GPUs, %s is missing; see the device-plugin "
                 "container's log",
                 known, present, missing);
         return EXIT_INPUT;
     }
-    printf(devices ? "ready: the kubelet has all %u GPUs\n" : "ready: the inventory has %u GPUs\n",
+    if (!known) {
+        problem(NULL,
+                "not ready: the kubelet has 0 of %u GPUs, all are broken; see gpu-sim ctl status",
+                present);
+        return EXIT_INPUT;
+    }
+    if (broken) {
+        printf("ready: the kubelet has %u of %u GPUs, %u broken\n", known, present, broken);
+        return EXIT_FINE;
+    }
+    printf(checkpoint ? "ready: the kubelet has all %u GPUs\n"
+                      : "ready: the inventory has %u GPUs\n",
            present);
     return EXIT_FINE;
 }
@@ -126,22 +111,17 @@ int command_ready(int count, char **words) {
     }
 
     int code = EXIT_INPUT;
+    struct checkpoint kubelet = {0};
     if (no_kubelet) {
         code = compare(mapping.inventory, NULL);
-    } else {
-        size_t size;
-        char *text = place_read(AT_FDCWD, checkpoint, &size);
-        const char *devices =
-            text ? json_member(json_member(text, "Data"), "RegisteredDevices") : NULL;
-        if (!text) {
-            problem_errno(checkpoint, "not ready: the kubelet's checkpoint cannot be read");
-        } else if (!devices) {
-            problem(checkpoint, "not ready: no device plugin has registered with the kubelet");
-        } else {
-            code = plugin_answers(checkpoint) ? compare(mapping.inventory, devices) : EXIT_INPUT;
-        }
-        free(text);
+    } else if (!checkpoint_read(checkpoint, &kubelet)) {
+        problem_errno(checkpoint, "not ready: the kubelet's checkpoint cannot be read");
+    } else if (!kubelet.devices) {
+        problem(checkpoint, "not ready: no device plugin has registered with the kubelet");
+    } else if (plugin_answers(checkpoint)) {
+        code = compare(mapping.inventory, &kubelet);
     }
+    checkpoint_free(&kubelet);
     gs_unmap(&mapping);
     return code;
 }

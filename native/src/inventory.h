@@ -250,7 +250,7 @@ struct gs_process {
     uint64_t memory;       /* bytes */
     uint32_t gpu_instance; /* 0xFFFFFFFF without MIG */
     uint32_t compute_instance;
-    uint32_t utilization_sm; /* per cent */
+    uint32_t utilization_sm; /* its weight among the board's processes; with the next */
     uint32_t utilization_memory;
     char name[64];
 };

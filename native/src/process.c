@@ -3,6 +3,7 @@
  * Chapter "Device Queries", processes. Three versions of each list: rows of 16 bytes in the first, of 24 in
  * the others. Count 0 without an array asks for the number. */
 #include "exports.h"
+#include "live.h"
 
 enum { COMPUTE = 1u << 0, GRAPHICS = 1u << 1, MPS = 1u << 2 };
 
@@ -127,22 +128,34 @@ nvmlReturn_t gsDeviceGetRunningProcessDetailList(const struct gs_device *device,
     return result;
 }
 
-/* One sample for each process, newer than what the caller has seen. */
+/* One sample for each process, newer than what the caller has seen. What the board does is shared out by the rows'
+ * weights, so the processes never do more than their board. */
 nvmlReturn_t gsDeviceGetProcessUtilization(const struct gs_device *device,
                                            nvmlProcessUtilizationSample_t *utilization,
                                            unsigned int *processSamplesCount,
                                            unsigned long long lastSeenTimeStamp) {
     struct gs_allocation copy;
     unsigned long long now = gs_wall_us();
+    uint64_t sm = 0, memory = 0;
     nvmlReturn_t result =
         select_rows(device, COMPUTE | GRAPHICS | MPS, processSamplesCount, utilization, &copy);
     if (result == NVML_SUCCESS && (!*processSamplesCount || now <= lastSeenTimeStamp)) {
         return NVML_ERROR_NOT_FOUND; /* the header: no sample newer than the time stamp */
     }
     for (unsigned i = 0; result == NVML_SUCCESS && i < *processSamplesCount; i++) {
+        sm += copy.processes[i].utilization_sm;
+        memory += copy.processes[i].utilization_memory;
+    }
+    uint64_t busy = gs_live_utilization(device), moving = gs_live_memory_utilization(device);
+    for (unsigned i = 0; result == NVML_SUCCESS && i < *processSamplesCount; i++) {
         const struct gs_process *process = &copy.processes[i];
         utilization[i] = (nvmlProcessUtilizationSample_t){
-            process->pid, now, process->utilization_sm, process->utilization_memory, 0, 0};
+            process->pid,
+            now,
+            sm ? (unsigned)(busy * process->utilization_sm / sm) : 0,
+            memory ? (unsigned)(moving * process->utilization_memory / memory) : 0,
+            0,
+            0};
     }
     return result;
 }

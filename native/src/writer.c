@@ -39,13 +39,6 @@ void gs_raise_event(struct gs_inventory *inventory, uint32_t slot, uint64_t type
     syscall(SYS_futex, &ring->futex, FUTEX_WAKE, 0x7FFFFFFF, NULL, NULL, 0);
 }
 
-uint32_t gs_next_fault_id(struct gs_inventory *inventory) {
-    uint32_t next = inventory->header.fault_sequence + 1;
-    next = next ? next : 1;
-    __atomic_store_n(&inventory->header.fault_sequence, next, __ATOMIC_RELEASE);
-    return next;
-}
-
 /* A reader that finds the function reads the rest and looks at function and id again: so the function goes
  * first and comes last. The end of the list stays where it is, or a reader would miss what follows. */
 static void write_place(struct gs_fault *fault, struct gs_fault_detail *detail,

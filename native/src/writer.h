@@ -17,9 +17,6 @@ void gs_write_allocation(struct gs_gpu *gpu, const struct gs_allocation *allocat
 /* Adds an event and wakes all who wait. type is one nvmlEventType… bit. */
 void gs_raise_event(struct gs_inventory *inventory, uint32_t slot, uint64_t type, uint64_t data);
 
-/* An id that no fault of this file has had. */
-uint32_t gs_next_fault_id(struct gs_inventory *inventory);
-
 /* Makes the node's faults, for functions without a device, those of the lists: place by place, and a place that
  * stays the same is not touched. */
 void gs_write_node_faults(struct gs_inventory *inventory, const struct gs_fault faults[GS_FAULTS],

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * `gpu-sim ctl`: breaks and mends the GPUs of a running node. Finds out which of its commands is meant and runs it;
+ * see ctl.h for how a change is made. */
+#include "ctl.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../src/spec.h"
+#include "arguments.h"
+#include "commands.h"
+#include "ctl_set.h"
+#include "problem.h"
+
+enum { WORDS = 256, TIMEOUT_MAX = 3600 };
+
+const struct verb ctl_verbs[] = {
+    {"xid", ctl_xid, true, "--gpu G XID",
+     "report an error: an event that waiting programs get; it stands until cleared"},
+    {"lost", ctl_lost, true, "--gpu G",
+     "Xid 79, and every question to that GPU is answered with GPU_IS_LOST"},
+    {"ecc", ctl_ecc, false, "--gpu G (--corrected N | --uncorrected N) [--location dram]",
+     "count memory errors, and the event for them (no Xid)"},
+    {"set", ctl_set, true, "--gpu G KEY=VALUE…",
+     "what the GPU shows: temperature=85C, utilization=10-30%, …; ctl set --help lists all"},
+    {"throttle", ctl_throttle, true, "--gpu G REASON…|none",
+     "why its clocks are held back; ctl throttle --help lists the reasons"},
+    {"nvlink-down", ctl_nvlink_down, true, "--gpu G --link L[,L…]|all", "take NVLinks down"},
+    {"fault", ctl_fault, true, "FUNCTION CODE [--gpu G] [--count N] [--delay 5ms|1s]",
+     "let a function of the library answer CODE, or SUCCESS late"},
+    {"clear", ctl_clear, false, "--gpu G|all",
+     "back to as configured, and the device plugin is made to look anew"},
+    {"reset", ctl_reset, false, "--gpu G|all",
+     "clear, and volatile error counters, modes and limits as after a GPU reset"},
+    {NULL, NULL, false, NULL, NULL},
+};
+
+static void help(void) {
+    fputs("gpu-sim ctl: break and mend the GPUs of a running node\n\n"
+          "Every command is one change, seen by all processes of the node and its pods at once. A "
+          "wrong one is\n"
+          "refused in words and changes nothing.\n\n",
+          stdout);
+    for (const struct verb *verb = ctl_verbs; verb->name; verb++) {
+        printf("  ctl %s %s\n      %s\n", verb->name, verb->usage, verb->about);
+    }
+    puts("  ctl status [--json]\n      GPU, UUID, health, pods, memory, load, temperature and "
+         "faults\n"
+         "  ctl timeline [--seed N] [--dry-run]\n      commands on standard input, each at its "
+         "time: +10s "
+         "xid --gpu 3 79\n      +10s-20s and --gpu any are drawn from the seed, which is printed; "
+         "the same seed "
+         "draws the same\n"
+         "  ctl declare\n      the full set of faults that this node shall have, on standard "
+         "input, a line each, as\n"
+         "      xid --gpu 3 79; what was declared before and is not any more is cleared\n"
+         "\n"
+         "Options, anywhere on the line:\n"
+         "  --gpu G             an index (3), a UUID, a list with commas, or all\n"
+         "  --root DIR          the node's root; else $GPU_SIM_ROOT, else /var/lib/gpu-sim\n"
+         "  --plugin-dir DIR    the kubelet's folder of device plugins; else $GPU_SIM_PLUGIN_DIR\n"
+         "  --timeout SECONDS   how long clear waits for plugin and kubelet; 60\n"
+         "\n"
+         "Examples:\n"
+         "  gpu-sim ctl xid --gpu 3 79                        GPU 3 falls off the bus: the kubelet "
+         "takes it away\n"
+         "  gpu-sim ctl clear --gpu 3                         and gives it back\n"
+         "  gpu-sim ctl set --gpu all temperature=85C         a hot node\n"
+         "  gpu-sim ctl fault nvmlDeviceGetMemoryInfo UNKNOWN --gpu 0 --count 3\n"
+         "\n"
+         "Exit codes: 0 done, 1 wrong input, 2 no such command or option, 3 the machine, the "
+         "plugin or the kubelet "
+         "failed.");
+}
+
+const struct verb *ctl_verb(const char *name) {
+    const struct verb *verb = ctl_verbs;
+    while (verb->name && strcmp(verb->name, name)) {
+        verb++;
+    }
+    return verb->name ? verb : NULL;
+}
+
+static int change_now(const struct ctl *ctl, const struct verb *verb, int count, char **words) {
+    static struct change change;
+    char subject[32];
+    snprintf(subject, sizeof subject, "ctl %s", verb->name);
+    change.subject = subject;
+    int code = change_open(&change, ctl, true);
+    if (code != EXIT_FINE) {
+        return code;
+    }
+    code = verb->make(&change, count, words);
+    if (code == EXIT_FINE) {
+        change_commit(&change);
+    }
+    change_close(&change);
+    return code == EXIT_FINE ? ctl_after(ctl, &change) : code;
+}
+
+struct given {
+    const char *root, *plugin_dir, *proc, *timeout, *seed;
+    bool json, dry_run, help;
+};
+
+/* Takes out the options that belong to all commands, or to none that changes; the rest is the command's own. */
+static int common(int count, char **words, struct given *given, char **rest) {
+    const struct {
+        const char *name, **value;
+        bool *flag;
+    } options[] = {
+        {"--root", &given->root, NULL}, {"--plugin-dir", &given->plugin_dir, NULL},
+        {"--proc", &given->proc, NULL}, {"--timeout", &given->timeout, NULL},
+        {"--help", NULL, &given->help}, {"-h", NULL, &given->help},
+    };
+    int left = 0;
+    for (int i = 0; i < count; i++) {
+        size_t length = strcspn(words[i], "="), which = 0;
+        while (which < sizeof options / sizeof *options &&
+               (strlen(options[which].name) != length ||
+                memcmp(options[which].name, words[i], length))) {
+            which++;
+        }
+        if (which == sizeof options / sizeof *options) {
+            rest[left++] = words[i];
+        } else if (options[which].flag) {
+            *options[which].flag = true;
+        } else if (words[i][length]) {
+            *options[which].value = words[i] + length + 1;
+        } else if (i + 1 < count) {
+            *options[which].value = words[++i];
+        } else {
+            problem("ctl", "%s needs a value; give one after it", words[i]);
+            return -1;
+        }
+    }
+    return left;
+}
+
+static int run(const struct ctl *ctl, struct given *given, int count, char **words) {
+    const char *name = words[0];
+    const struct option status[] = {{"--json", NULL, &given->json, false}};
+    const struct option timeline[] = {{"--seed", &given->seed, NULL, false},
+                                      {"--dry-run", NULL, &given->dry_run, false}};
+    const struct verb *verb = ctl_verb(name);
+    if (verb) {
+        return change_now(ctl, verb, count - 1, words + 1);
+    }
+    if (!strcmp(name, "status")) {
+        return arguments_parse("ctl status", count - 1, words + 1, status, 1)
+                   ? ctl_status(ctl, given->json)
+                   : EXIT_USAGE;
+    }
+    if (!strcmp(name, "timeline")) {
+        return arguments_parse("ctl timeline", count - 1, words + 1, timeline, 2)
+                   ? ctl_timeline(ctl, given->seed, given->dry_run)
+                   : EXIT_USAGE;
+    }
+    if (!strcmp(name, "declare")) {
+        return arguments_parse("ctl declare", count - 1, words + 1, NULL, 0) ? ctl_declare(ctl)
+                                                                             : EXIT_USAGE;
+    }
+    problem("ctl",
+            "no such command, got %s; there are xid, lost, ecc, set, throttle, nvlink-down, fault, "
+            "clear, reset, status, timeline and declare (gpu-sim ctl --help)",
+            name);
+    return EXIT_USAGE;
+}
+
+int command_ctl(int count, char **words) {
+    struct given given = {.proc = "/proc", .timeout = "60"};
+    const char *named = getenv("GPU_SIM_PLUGIN_DIR");
+    char *rest[WORDS];
+    uint64_t timeout;
+    if (count > WORDS) {
+        problem("ctl", "too many words, got %d; see gpu-sim ctl --help", count);
+        return EXIT_USAGE;
+    }
+    int left = common(count, words, &given, rest);
+    if (left < 0) {
+        return EXIT_USAGE;
+    }
+    if (given.help && left && (!strcmp(rest[0], "set") || !strcmp(rest[0], "throttle"))) {
+        ctl_set_help(rest[0]);
+        return EXIT_FINE;
+    }
+    if (given.help) {
+        help();
+        return EXIT_FINE;
+    }
+    if (!left) {
+        problem("ctl", "no command given; see gpu-sim ctl --help");
+        return EXIT_USAGE;
+    }
+    if (gs_parse_number(given.timeout, 1, TIMEOUT_MAX, &timeout)) {
+        problem("ctl", "--timeout must be 1 to %d seconds, got %s; leave it out for 60",
+                TIMEOUT_MAX, given.timeout);
+        return EXIT_INPUT;
+    }
+    const struct ctl ctl = {.root = opened_root(given.root),
+                            .plugin_dir = given.plugin_dir  ? given.plugin_dir
+                                          : named && *named ? named
+                                                            : NULL,
+                            .proc = given.proc,
+                            .timeout = (int)timeout};
+    return run(&ctl, &given, left, rest);
+}

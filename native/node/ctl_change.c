@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A change in memory and how it is written, see ctl.h. */
+#include <string.h>
+
+#include "../src/reader.h"
+#include "../src/writer.h"
+#include "ctl.h"
+#include "energy.h"
+#include "problem.h"
+
+int change_open(struct change *change, const struct ctl *ctl, bool write) {
+    int code = opened_open(&change->opened, ctl->root, write);
+    if (code == EXIT_FINE) {
+        change->inventory = change->opened.inventory;
+        change_begin(change);
+    }
+    return code;
+}
+
+void change_begin(struct change *change) {
+    const struct gs_header *header = &change->inventory->header;
+    change->touched = change->asked = change->cleared = 0;
+    change->node_touched = change->node_cleared = false;
+    change->event_count = 0;
+    change->declared = header->declared;
+    change->fault_sequence = header->fault_sequence;
+    memcpy(change->faults, header->faults, sizeof change->faults);
+    memcpy(change->details, header->fault_details, sizeof change->details);
+    memset(change->states, 0, sizeof change->states);
+    for (uint32_t slot = 0; slot < header->gpu_slots; slot++) {
+        gs_read_state(gs_gpu_at(change->inventory, slot), &change->states[slot]);
+    }
+}
+
+struct gs_state *change_state(struct change *change, uint32_t slot) {
+    change->touched |= (uint64_t)1 << slot;
+    return &change->states[slot];
+}
+
+bool change_event(struct change *change, uint32_t slot, uint64_t type, uint64_t data) {
+    if (change->event_count == GS_EVENTS) {
+        problem(change->subject,
+                "more events at once than waiting programs can be given, got %u; "
+                "name fewer GPUs",
+                GS_EVENTS + 1);
+        return false;
+    }
+    change->events[change->event_count++] = (struct raised){slot, type, data};
+    return true;
+}
+
+/* States first: whoever an event wakes sees what it is about. */
+void change_commit(struct change *change) {
+    struct gs_inventory *inventory = change->inventory;
+    if (inventory->header.minor < GS_MINOR) {
+        __atomic_store_n(&inventory->header.minor, GS_MINOR, __ATOMIC_RELEASE);
+    }
+    for (uint32_t slot = 0; slot < GS_SLOTS; slot++) {
+        if (change->touched >> slot & 1) {
+            struct gs_allocation allocation;
+            gs_read_allocation(gs_gpu_at(inventory, slot), &allocation);
+            energy_follow(&change->states[slot], &allocation);
+            gs_write_state(gs_gpu_of(inventory, slot), &change->states[slot]);
+        }
+    }
+    if (change->node_touched) {
+        gs_write_node_faults(inventory, change->faults, change->details);
+        __atomic_store_n(&inventory->header.declared, change->declared, __ATOMIC_RELEASE);
+    }
+    __atomic_store_n(&inventory->header.fault_sequence, change->fault_sequence, __ATOMIC_RELEASE);
+    for (uint32_t i = 0; i < change->event_count; i++) {
+        gs_raise_event(inventory, change->events[i].slot, change->events[i].type,
+                       change->events[i].data);
+    }
+}
+
+void change_close(struct change *change) {
+    opened_close(&change->opened);
+}

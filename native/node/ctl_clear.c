@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * `ctl clear` and `ctl reset`: back to as configured. The configuration is built anew from what the installer wrote
+ * down, so that it is said in one place. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../src/build.h"
+#include "../src/reader.h"
+#include "../src/writer.h"
+#include "arguments.h"
+#include "clock.h"
+#include "ctl.h"
+#include "problem.h"
+
+/* Of the node's own specification; NULL after a problem. Kept for the life of the process. */
+static const struct gs_inventory *configured(const struct change *change) {
+    static struct gs_inventory *built;
+    struct gs_node node;
+    struct gs_error error;
+    gs_read_node(change->inventory, &node);
+    free(built);
+    built = calloc(1, gs_inventory_size());
+    if (!built || gs_build(&node.spec, built, gs_inventory_size(), &error)) {
+        problem(change->subject, "%s", built ? error.text : "no memory for the configuration");
+        free(built);
+        built = NULL;
+    }
+    return built;
+}
+
+void ctl_clear_node_faults(struct change *change) {
+    for (unsigned i = 0; i < GS_FAULTS; i++) {
+        uint32_t function = change->faults[i].function;
+        change->node_cleared |= function && function != GS_NO_FUNCTION;
+    }
+    memset(change->faults, 0, sizeof change->faults);
+    memset(change->details, 0, sizeof change->details);
+    change->declared = 0;
+    change->node_touched = true;
+}
+
+static bool broken(const struct gs_state *state) {
+    return state->lost || state->xids[0].xid || state->faults[0].function;
+}
+
+static void clear_slot(struct change *change, uint32_t slot, const struct gs_state *fresh,
+                       bool reset) {
+    struct gs_state *state = change_state(change, slot);
+    uint64_t now = clock_boot_ns();
+    if (broken(state)) {
+        change->cleared |= (uint64_t)1 << slot;
+    }
+    struct gs_state next = *fresh;
+    /* A board's past, and which walk its readings take. */
+    next.seed = state->seed;
+    next.energy = state->energy;
+    next.pcie_replays = state->pcie_replays;
+    next.nvlink_tx = state->nvlink_tx;
+    next.nvlink_rx = state->nvlink_rx;
+    memcpy(next.violation, state->violation, sizeof next.violation);
+    memcpy(next.ecc_aggregate, state->ecc_aggregate, sizeof next.ecc_aggregate);
+    memcpy(next.retired_pages, state->retired_pages, sizeof next.retired_pages);
+    memcpy(next.remapped_rows, state->remapped_rows, sizeof next.remapped_rows);
+    for (size_t i = 0; i < sizeof next.violation / sizeof *next.violation; i++) {
+        gs_counter_rate(&next.violation[i], now, 0);
+    }
+    if (!reset) {
+        memcpy(next.ecc_volatile, state->ecc_volatile, sizeof next.ecc_volatile);
+        next.persistence_mode = state->persistence_mode;
+        next.compute_mode = state->compute_mode;
+        next.ecc_current = state->ecc_current;
+        next.ecc_pending = state->ecc_pending;
+        next.mig_current = state->mig_current;
+        next.mig_pending = state->mig_pending;
+        next.power_limit = state->power_limit;
+        next.clock_app_graphics = state->clock_app_graphics;
+        next.clock_app_memory = state->clock_app_memory;
+        next.clock_lock_min = state->clock_lock_min;
+        next.clock_lock_max = state->clock_lock_max;
+    }
+    *state = next;
+}
+
+static int clear(struct change *change, int count, char **words, bool reset) {
+    const char *gpu = NULL;
+    uint64_t slots;
+    const struct option options[] = {{"--gpu", &gpu, NULL, true}};
+    if (!arguments_parse(change->subject, count, words, options, 1)) {
+        return EXIT_USAGE;
+    }
+    const struct gs_inventory *built = configured(change);
+    if (!built || !ctl_gpus(change, gpu, &slots)) {
+        return EXIT_INPUT;
+    }
+    for (uint32_t slot = ctl_next(slots, 0); slot < GS_SLOTS; slot = ctl_next(slots, slot + 1)) {
+        struct gs_state fresh;
+        gs_read_state(gs_gpu_at(built, slot), &fresh);
+        clear_slot(change, slot, &fresh, reset);
+    }
+    if (!strcmp(gpu, "all")) {
+        ctl_clear_node_faults(change);
+    }
+    change->asked |= slots;
+    return EXIT_FINE;
+}
+
+int ctl_clear(struct change *change, int count, char **words) {
+    return clear(change, count, words, false);
+}
+
+int ctl_reset(struct change *change, int count, char **words) {
+    return clear(change, count, words, true);
+}
+
+bool ctl_clear_slots(struct change *change, uint64_t slots) {
+    const struct gs_inventory *built = configured(change);
+    for (uint32_t slot = ctl_next(slots, 0); built && slot < GS_SLOTS;
+         slot = ctl_next(slots, slot + 1)) {
+        struct gs_state fresh;
+        gs_read_state(gs_gpu_at(built, slot), &fresh);
+        clear_slot(change, slot, &fresh, false);
+    }
+    change->asked |= slots;
+    return built;
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * `ctl set`: what a GPU shows. One table has each key with unit, range and place; messages and help come from it. */
+#include "ctl_set.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "../src/reader.h"
+#include "../src/spec.h"
+#include "arguments.h"
+#include "ctl.h"
+#include "problem.h"
+
+enum kind { READING, NUMBER32, NUMBER64 };
+
+struct field {
+    const char *name, *unit, *about;
+    enum kind kind;
+    size_t place;   /* in struct gs_state */
+    uint64_t scale; /* of the unit in what is stored */
+    uint64_t low, high;
+    size_t least,
+        most; /* places in struct gs_config that narrow low and high, in what is stored; 0: none */
+    uint32_t override; /* enum gs_override */
+    uint64_t feature;  /* that the board needs; 0: none */
+};
+
+#define STATE(member) offsetof(struct gs_state, member)
+#define CONFIG(member) offsetof(struct gs_config, member)
+static const struct field fields[] = {
+    {"temperature", "C", "of the GPU; a range: idle to full load", READING, STATE(temperature), 1,
+     0, 150, 0, 0, 0, 0},
+    {"memory-temperature", "C", "of its memory, on boards that tell it", READING,
+     STATE(memory_temperature), 1, 0, 150, 0, 0, 0, GS_HAS_MEM_TEMP},
+    {"utilization", "%", "hides the load of the GPU's holder; a range: a walk between", READING,
+     STATE(utilization_gpu), 1, 0, 100, 0, 0, GS_SET_UTILIZATION, 0},
+    {"memory-utilization", "%", "the same for its memory", READING, STATE(utilization_memory), 1, 0,
+     100, 0, 0, GS_SET_MEMORY_UTILIZATION, 0},
+    {"power", "W", "a range: idle to full load; never shown above the limit", READING, STATE(power),
+     1000, 0, 0, 0, CONFIG(power_max), 0, 0},
+    {"power-limit", "W", "within what the board allows", NUMBER32, STATE(power_limit), 1000, 0, 0,
+     CONFIG(power_min), CONFIG(power_max), 0, 0},
+    {"memory-used", "MiB", "at least what processes hold is shown", NUMBER64, STATE(memory_used),
+     1 << 20, 0, 0, 0, CONFIG(memory_total), GS_SET_MEMORY_USED, 0},
+    {"graphics-clock", "MHz", "also the SM clock; a range: idle and loaded", READING,
+     STATE(clock_graphics), 1, 1, 0, 0, CONFIG(clock_graphics_max), 0, 0},
+    {"memory-clock", "MHz", "a range: idle and loaded", READING, STATE(clock_memory), 1, 1, 0, 0,
+     CONFIG(clock_memory_max), 0, 0},
+    {"video-clock", "MHz", "a range: idle and loaded", READING, STATE(clock_video), 1, 1, 0, 0,
+     CONFIG(clock_video_max), 0, 0},
+    {"pstate", "", "performance state, 0 is the fastest", NUMBER32, STATE(pstate), 1, 0, 15, 0, 0,
+     GS_SET_PSTATE, 0},
+    {"persistence-mode", "", "1 or 0", NUMBER32, STATE(persistence_mode), 1, 0, 1, 0, 0, 0, 0},
+    {"compute-mode", "", "0 default, 2 prohibited, 3 exclusive process", NUMBER32,
+     STATE(compute_mode), 1, 0, 3, 0, 0, 0, 0},
+};
+enum { FIELDS = sizeof fields / sizeof *fields };
+
+void ctl_set_help(const char *command) {
+    if (strcmp(command, "set")) {
+        ctl_throttle_help();
+        return;
+    }
+    puts("gpu-sim ctl set --gpu G KEY=VALUE…\n\nA value needs its unit. LOW-HIGH is a range.\n");
+    for (unsigned i = 0; i < FIELDS; i++) {
+        const struct field *field = &fields[i];
+        char range[48];
+        if (field->high) {
+            snprintf(range, sizeof range, "%llu%s to %llu%s", (unsigned long long)field->low,
+                     field->unit, (unsigned long long)field->high, field->unit);
+        } else {
+            snprintf(range, sizeof range, "in %s, up to the board's", field->unit);
+        }
+        printf("  %-20s %-26s %s\n", field->name, range, field->about);
+    }
+}
+
+static uint64_t of_config(const struct gs_config *config, size_t place) {
+    uint32_t small;
+    uint64_t large;
+    memcpy(&large, (const char *)config + place, sizeof large);
+    memcpy(&small, (const char *)config + place, sizeof small);
+    return place == CONFIG(memory_total) ? large - config->memory_reserved : small;
+}
+
+/* The range on this board, in the field's unit. */
+static void range_on(const struct field *field, const struct gs_config *config, uint64_t *low,
+                     uint64_t *high) {
+    *low = field->least ? (of_config(config, field->least) + field->scale - 1) / field->scale
+                        : field->low;
+    *high = field->most ? of_config(config, field->most) / field->scale : field->high;
+}
+
+/* "85C" or, for readings, "10-30%": digits, a dash, digits, the unit. */
+static bool parse(const struct field *field, const char *text, uint64_t low, uint64_t high,
+                  uint64_t value[2]) {
+    char numbers[48], *dash;
+    size_t length = strlen(text), unit = strlen(field->unit);
+    if (length <= unit || length - unit >= sizeof numbers ||
+        strcmp(text + length - unit, field->unit)) {
+        return false;
+    }
+    /* P8, as nvidia-smi writes it. */
+    bool named = !strcmp(field->name, "pstate") && *text == 'P';
+    snprintf(numbers, sizeof numbers, "%.*s", (int)(length - unit - named), text + named);
+    dash = field->kind == READING ? strchr(numbers, '-') : NULL;
+    if (dash) {
+        *dash = 0;
+    }
+    if (gs_parse_number(numbers, low, high, &value[0])) {
+        return false;
+    }
+    value[1] = value[0];
+    return !dash || !gs_parse_number(dash + 1, value[0], high, &value[1]);
+}
+
+static void store(const struct field *field, const uint64_t value[2], struct gs_state *state) {
+    char *place = (char *)state + field->place;
+    if (field->kind == READING) {
+        struct gs_reading reading = {(int32_t)(value[0] * field->scale),
+                                     (int32_t)(value[1] * field->scale)};
+        memcpy(place, &reading, sizeof reading);
+    } else if (field->kind == NUMBER32) {
+        uint32_t number = (uint32_t)(value[0] * field->scale);
+        memcpy(place, &number, sizeof number);
+    } else {
+        uint64_t number = value[0] * field->scale;
+        memcpy(place, &number, sizeof number);
+    }
+    state->overridden |= field->override;
+}
+
+static const struct field *find(const char *subject, const char *word) {
+    size_t length = strcspn(word, "=");
+    char names[256] = "";
+    for (unsigned i = 0; i < FIELDS; i++) {
+        if (word[length] && strlen(fields[i].name) == length &&
+            !memcmp(fields[i].name, word, length)) {
+            return &fields[i];
+        }
+        size_t used = strlen(names);
+        snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", fields[i].name);
+    }
+    problem(subject, "no such KEY=VALUE, got %s; keys are %s", word, names);
+    return NULL;
+}
+
+/* Checks with `store_it` false, so that a wrong word behind it finds nothing changed. */
+static bool set_one(struct change *change, uint32_t slot, const struct field *field,
+                    const char *text, bool store_it) {
+    struct gs_config config;
+    uint64_t low, high, value[2];
+    gs_read_config(gs_gpu_at(change->inventory, slot), &config);
+    range_on(field, &config, &low, &high);
+    if (field->feature && !(config.features & field->feature)) {
+        problem(change->subject, "GPU %u, a %s, does not tell its %s, got %s; leave it out", slot,
+                config.name, field->name, text);
+        return false;
+    }
+    if (!parse(field, text, low, high, value)) {
+        problem(change->subject, "%s of GPU %u: wrong value, got %s; give %llu%s to %llu%s%s",
+                field->name, slot, text, (unsigned long long)low, field->unit,
+                (unsigned long long)high, field->unit,
+                field->kind == READING ? ", or a range of it as LOW-HIGH with the unit" : "");
+        return false;
+    }
+    if (store_it) {
+        store(field, value, change_state(change, slot));
+    }
+    return true;
+}
+
+int ctl_set(struct change *change, int count, char **words) {
+    const char *gpu = NULL;
+    const struct option options[] = {{"--gpu", &gpu, NULL, true}};
+    char *rest[64];
+    int others;
+    uint64_t slots;
+    if (count > 64) {
+        problem(change->subject, "too many words, got %d; see gpu-sim ctl --help", count);
+        return EXIT_USAGE;
+    }
+    if (!arguments_split(change->subject, count, words, options, 1, rest, &others)) {
+        return EXIT_USAGE;
+    }
+    if (!others) {
+        problem(change->subject, "nothing to set; give KEY=VALUE, see gpu-sim ctl set --help");
+        return EXIT_USAGE;
+    }
+    bool good = ctl_gpus(change, gpu, &slots);
+    for (int store_it = 0; store_it < 2 && (!store_it || good); store_it++) {
+        for (int i = 0; i < others; i++) {
+            const struct field *field = find(change->subject, rest[i]);
+            good &= field != NULL;
+            for (uint32_t slot = field ? ctl_next(slots, 0) : GS_SLOTS; slot < GS_SLOTS;
+                 slot = ctl_next(slots, slot + 1)) {
+                good &= set_one(change, slot, field, strchr(rest[i], '=') + 1, store_it);
+            }
+        }
+    }
+    return good ? EXIT_FINE : EXIT_INPUT;
+}
