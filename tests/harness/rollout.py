@@ -6,12 +6,16 @@ Called by up and report, and by tests. `helm --wait` is content with a DaemonSet
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from tests.harness.kube import GPU, Kube
 from tests.harness.wait import WaitTimeout, wait_until
 
 LABEL_COMMAND = "kubectl label node <node> gpu-sim=true"
+# Its controller tries again at once and then ever later: what it has said for so long, it will go on saying.
+REFUSED_S = 4
 
 
 class RolloutError(Exception):
@@ -78,6 +82,40 @@ def warnings(kube: Kube, meta: dict) -> list[dict]:
     return [e for e in kube.events(meta["namespace"], meta["name"]) if e.get("type") == "Warning"][-3:]
 
 
+def refusal(kube: Kube, item: dict) -> str:
+    """Why no pod of the DaemonSet may be made, in the API's words; empty while none is missing."""
+    meta, status = item["metadata"], item.get("status", {})
+    wanted = status.get("desiredNumberScheduled", 0)
+    if status.get("currentNumberScheduled", wanted) >= wanted:
+        return ""
+    said = [e["message"] for e in kube.events(meta["namespace"], meta["name"]) if e["reason"] == "FailedCreate"]
+    refused = [message for message in said if "is forbidden" in message]
+    return refused[-1] if refused else ""
+
+
+class Refusals:
+    """Raises once a DaemonSet's pods have been refused for REFUSED_S: waiting on would only hide the reason."""
+
+    def __init__(self, kube: Kube, clock: Callable[[], float] = time.monotonic):
+        self.kube, self.clock, self.since = kube, clock, None
+
+    def look(self, release: str, item: dict) -> None:
+        reason, now = refusal(self.kube, item), self.clock()
+        if not reason:
+            self.since = None
+            return
+        self.since = now if self.since is None else self.since
+        if now - self.since < REFUSED_S:
+            return
+        namespace = item["metadata"]["namespace"]
+        remedy = "give its pods what they ask for"
+        if "PodSecurity" in reason:
+            remedy = f"kubectl label namespace {namespace} pod-security.kubernetes.io/enforce=privileged --overwrite"
+        raise RolloutError(
+            f"release {release}: namespace {namespace} takes none of its pods, got FailedCreate: {reason}; {remedy}"
+        )
+
+
 def wait_usable(kube: Kube, goal: Goal, deadline_s: float = 120, reads: int = 2) -> dict[str, int]:
     """GPUs by node once every intended node has them. No intended node is an error, not a success."""
     item = daemonset(kube, goal.release)
@@ -93,8 +131,12 @@ def wait_usable(kube: Kube, goal: Goal, deadline_s: float = 120, reads: int = 2)
     def counts() -> dict[str, tuple]:
         return {node: kube.gpus(node) for node in nodes}
 
+    refusals = Refusals(kube)
+
     def usable() -> bool:
-        good = rolled_out(daemonset(kube, goal.release))
+        item = daemonset(kube, goal.release)
+        refusals.look(goal.release, item)
+        good = rolled_out(item)
         return good and (goal.count is None or set(counts().values()) == {(goal.count, goal.count)})
 
     what = (

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.unit
 def daemonset(selector=None, **status) -> dict:
     full = {"observedGeneration": 3, "desiredNumberScheduled": 2, "updatedNumberScheduled": 2, "numberReady": 2}
     return {
-        "metadata": {"name": "r", "generation": 3},
+        "metadata": {"namespace": "ns", "name": "r", "generation": 3},
         "spec": {"template": {"spec": {"nodeSelector": selector or {"gpu-sim": "true"}}}},
         "status": {**full, **status},
     }
@@ -37,6 +37,15 @@ class FakeKube:
 
     def gpus(self, name):
         return self.counts[name]
+
+    said = ()  # messages of FailedCreate
+
+    def events(self, namespace, name):
+        assert (namespace, name) == ("ns", "r")
+        return [
+            {"reason": "SuccessfulCreate", "message": "x"},
+            *({"reason": "FailedCreate", "message": m} for m in self.said),
+        ]
 
     def pods(self, namespace=None, selector=""):
         status = {
@@ -80,6 +89,48 @@ def test_a_failure_brings_what_the_pods_say():
         rollout.wait_usable(FakeKube(daemonset(numberReady=0)), Goal("r", 5), 0.1)
     assert "  | ns/p on a: installer: Error occupied by q" in str(caught.value)
     assert "  | p device-plugin: no" in str(caught.value)
+
+
+REFUSED = 'Error creating: pods "r-x" is forbidden: violates PodSecurity "restricted:latest": hostPath volumes'
+
+
+def refused_after(kube, *instants: float) -> str:
+    """What is raised when a DaemonSet without pods is looked at at these times; empty if nothing is."""
+    refusals = rollout.Refusals(kube, iter(instants).__next__)
+    try:
+        for _ in instants:
+            refusals.look("rel", kube.item)
+    except RolloutError as error:
+        return str(error)
+    return ""
+
+
+def test_a_namespace_that_refuses_the_pods_is_not_waited_for():
+    kube = FakeKube(daemonset(currentNumberScheduled=0, numberReady=0))
+    kube.said = ['Error creating: pods "r-w" is forbidden: an older one', REFUSED]
+    assert refused_after(kube, 100, 100 + rollout.REFUSED_S) == (
+        f"release rel: namespace ns takes none of its pods, got FailedCreate: {REFUSED}; "
+        "kubectl label namespace ns pod-security.kubernetes.io/enforce=privileged --overwrite"
+    )
+    assert refused_after(kube, 100, 100 + rollout.REFUSED_S - 0.1) == "", "it may be from a moment ago"
+    kube.said = ['Error creating: pods "r-x" is forbidden: exceeded quota: q']
+    assert refused_after(kube, 0, 99).endswith("exceeded quota: q; give its pods what they ask for")
+    for said in ([], ["Error creating: Timeout: request did not complete"]):
+        kube.said = said
+        assert refused_after(kube, 0, 99) == "", "what passes by itself"
+
+
+def test_a_refusal_that_is_over_counts_no_more():
+    kube = FakeKube(daemonset(currentNumberScheduled=2))
+    kube.said = [REFUSED]
+    assert refused_after(kube, 0, 99) == "", "no pod is missing"
+    kube.item["status"]["currentNumberScheduled"] = 1
+    refusals = rollout.Refusals(kube, iter((10, 11, 10 + rollout.REFUSED_S)).__next__)
+    refusals.look("rel", kube.item)
+    kube.said = []
+    refusals.look("rel", kube.item)
+    kube.said = [REFUSED]
+    refusals.look("rel", kube.item)
 
 
 def test_no_node_is_a_failure_that_names_the_label_command():
