@@ -37,6 +37,7 @@ type daemonSet struct {
 
 	mutex   sync.Mutex
 	uid     types.UID
+	nodes   map[string]string // its newest node selector
 	why     string
 	leaving chan struct{}
 }
@@ -107,6 +108,9 @@ func (d *daemonSet) saw(object *unstructured.Unstructured) bool {
 	if d.uid == "" {
 		d.uid = object.GetUID()
 	}
+	if selector, found, _ := unstructured.NestedStringMap(object.Object, "spec", "template", "spec", "nodeSelector"); found {
+		d.nodes = selector
+	}
 	replaced := d.uid != object.GetUID()
 	d.mutex.Unlock()
 	switch {
@@ -125,61 +129,6 @@ func (d *daemonSet) gone(why string) {
 		d.why = why
 		close(d.leaving)
 	}
-}
-
-// patience bounds the questions asked when the pod is told to end.
-type patience struct{ answer, news time.Duration }
-
-// leftForGood answers the question of SIGTERM: has the release left, and how is that known. When the watch has
-// said nothing yet the API is asked; when it refuses, the watch gets a moment more, since the news of a deletion
-// may be on its way while the permissions are gone already.
-func (d *daemonSet) leftForGood(ctx context.Context, wait patience) (bool, string) {
-	asked := "the DaemonSet is there"
-	if !d.left() {
-		answer, cancel := context.WithTimeout(ctx, wait.answer)
-		defer cancel()
-		if err := d.ask(answer); err != nil {
-			asked = fmt.Sprintf("no answer from the API: %v", err)
-			select {
-			case <-d.leaving:
-			case <-time.After(wait.news):
-			}
-		}
-	}
-	if !d.left() {
-		return false, asked
-	}
-	d.mutex.Lock()
-	defer d.mutex.Unlock()
-	return true, fmt.Sprintf("DaemonSet %s/%s %s", d.namespace, d.name, d.why)
-}
-
-func (d *daemonSet) left() bool {
-	select {
-	case <-d.leaving:
-		return true
-	default:
-		return false
-	}
-}
-
-// ask gets the DaemonSet and, when it is there, its namespace: deleting a namespace ends the pods first and the
-// DaemonSet after them. A refusal to show the namespace only costs that one case.
-func (d *daemonSet) ask(ctx context.Context) error {
-	object, err := d.client.Resource(daemonSets).Namespace(d.namespace).Get(ctx, d.name, metav1.GetOptions{})
-	if err != nil {
-		if isAbsence(err, d.name) {
-			d.gone("does not exist")
-			return nil
-		}
-		return err
-	}
-	d.saw(object)
-	namespace, err := d.client.Resource(namespaces).Get(ctx, d.namespace, metav1.GetOptions{})
-	if err == nil && namespace.GetDeletionTimestamp() != nil {
-		d.gone("is in a namespace that is being deleted")
-	}
-	return nil
 }
 
 // isAbsence tells an API server's "this object does not exist" from any other 404 (a proxy's page, a server that

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gpu-sim-agent: the part of a simulated node that talks to the Kubernetes API. The chart runs it as the
-// DaemonSet's main container (`run`) and in `helm test` (`check-nodes`). Problems go to stderr in one form and,
+// gpu-sim-agent: the part of a simulated node that talks to the Kubernetes API. The chart runs it as a
+// sidecar of the DaemonSet's pods (`run`) and in `helm test` (`check-nodes`). Problems go to stderr in one form and,
 // where Kubernetes has put one, to the termination log, so that `kubectl describe pod` shows them.
 package main
 
@@ -22,7 +22,7 @@ import (
 
 const usage = `usage: gpu-sim-agent <command> [options]
 
-  run          hold this node for one release, and clean it when that release is uninstalled
+  run          hold this node for one release, show which GPUs are in use, declare faults, and clean up at the end
   check-nodes  fail unless labelled nodes exist and the DaemonSet is ready on all of them
 
 'gpu-sim-agent <command> -h' lists the options.

@@ -50,40 +50,64 @@ func (o owner) taken(node string) error {
 		node, o.Release, o.Namespace, o.Time, o.Release, o.Namespace)
 }
 
-// holdNode locks the owner file for the release and returns it open; closing it gives the node up. While an
-// earlier pod of the same release still ends, it waits; a node of another release is an error.
+// mine tells whether the node was installed for the release by this very pod. An earlier pod's name in the file means
+// that the installer of this pod has yet to run, and it must find the lock free.
+func (o owner) mine(wanted options) bool {
+	return o.is(wanted.release, wanted.namespace) && (o.Pod == wanted.pod || o.Pod == "" || wanted.pod == "")
+}
+
+// holdNode locks the owner file once it is this pod's, and returns it open; closing it gives the node up. It waits for
+// as long as the installer has not run, an earlier pod of the release still ends or the node is another release's: the
+// installer, which starts after the agent, ends with an error that says so.
 func holdNode(ctx context.Context, o options, poll time.Duration, log *log.Logger) (*os.File, error) {
 	path := filepath.Join(o.root, "owner")
-	for waiting := false; ; waiting = true {
-		file, err := os.Open(path)
-		if err != nil {
-			return nil, fmt.Errorf("%s: the node has no owner, got %w; the installer must run first", path, err)
-		}
-		locked := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if locked != nil && !errors.Is(locked, syscall.EWOULDBLOCK) {
-			_ = file.Close()
-			return nil, fmt.Errorf("%s: cannot be locked, got %w", path, locked)
-		}
+	say := sayer{log: log}
+	for ctx.Err() == nil {
 		text, err := os.ReadFile(path)
 		who := parseOwner(string(text))
-		current := err == nil && sameFile(file, path)
 		switch {
-		case current && !who.is(o.release, o.namespace):
-			_ = file.Close()
-			return nil, who.taken(o.node)
-		case current && locked == nil:
-			return file, nil
+		case errors.Is(err, os.ErrNotExist) || err == nil && who.Release == "":
+			say.problem(fmt.Sprintf("node %s has no owner yet; waiting for the installer", o.node))
+		case err != nil:
+			say.problem(fmt.Sprintf("%s: cannot be read, got %v; trying again", path, err))
+		case !who.is(o.release, o.namespace):
+			say.problem(who.taken(o.node).Error())
+		case !who.mine(o):
+			say.problem(fmt.Sprintf("node %s was installed by pod %s of this release; waiting for this pod's installer", o.node, who.Pod))
+		default:
+			file, err := lockFile(path)
+			if err == nil {
+				return file, nil
+			}
+			say.problem(fmt.Sprintf("%s: cannot be locked yet, got %v; waiting", path, err))
 		}
-		_ = file.Close()
-		if !waiting {
-			log.Printf("node %s is still held by pod %s of this release; waiting for it to end", o.node, who.Pod)
-		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-time.After(poll):
-		}
+		pause(ctx, poll, nil)
 	}
+	return nil, ctx.Err()
+}
+
+// lockFile never waits. A lock on a file that has lost its name meanwhile is an error too.
+func lockFile(path string) (*os.File, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if err == nil && !sameFile(file, path) {
+		err = errors.New("it was replaced")
+	}
+	if err != nil {
+		_ = file.Close()
+		return nil, err
+	}
+	return file, nil
+}
+
+// stillHeld tells whether a lock had before is still worth something: somebody may have emptied the root by hand.
+func stillHeld(file *os.File, o options) bool {
+	path := filepath.Join(o.root, "owner")
+	text, err := os.ReadFile(path)
+	return err == nil && parseOwner(string(text)).mine(o) && sameFile(file, path)
 }
 
 // sameFile tells whether path still names the open file: a lock on a file that was removed or replaced since it

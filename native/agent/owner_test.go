@@ -81,56 +81,105 @@ func TestNodeIsHeldUntilTheFileIsClosed(t *testing.T) {
 	}
 }
 
-func TestNodeOfAnotherReleaseIsRefusedByName(t *testing.T) {
-	for _, held := range []bool{true, false} {
-		o := node(t, "first", "team-b")
-		if held {
-			defer lockOwner(t, o.root).Close()
-		}
-		for _, mine := range []options{{release: "second", namespace: "team-b"}, {release: "first", namespace: "default"}} {
-			mine.root, mine.node = o.root, o.node
-			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-			defer cancel()
-			_, err := holdNode(ctx, mine, time.Millisecond, silent)
-			wantError(t, err, "node n7 is owned by release first in namespace team-b since 2031-02-03T04:05:06Z",
-				"helm uninstall first -n team-b", "label another node")
-		}
-		if isLocked(t, o.root) != held {
-			t.Error("a refused agent left or broke a lock")
-		}
+// holding starts an agent's wait for the lock and gives what it said and, once it has ended, what came of it.
+func holding(t *testing.T, o options) (*words, chan *os.File) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	t.Cleanup(cancel)
+	said, held := &words{}, make(chan *os.File, 1)
+	go func() {
+		file, _ := holdNode(ctx, o, time.Millisecond, log.New(said, "", 0))
+		held <- file
+	}()
+	return said, held
+}
+
+// saysOnce waits for a line and makes sure that it is not said again with every look.
+func saysOnce(t *testing.T, said *words, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		waitUntil(t, "the agent says "+part, func() bool { return strings.Contains(said.String(), part) })
+	}
+	time.Sleep(20 * time.Millisecond)
+	if lines := strings.Count(said.String(), parts[0]); lines != 1 {
+		t.Errorf("%q was said %d times: %q", parts[0], lines, said)
 	}
 }
 
-func TestNodeWithoutOwnerIsAnError(t *testing.T) {
+// A sidecar that ended here would be started again later and later, when the node may long be its own.
+func TestNodeOfAnotherReleaseIsNamedAndWaitedFor(t *testing.T) {
+	for _, mine := range []options{{release: "second", namespace: "team-b"}, {release: "first", namespace: "default"}} {
+		o := node(t, "first", "team-b")
+		mine.root, mine.node = o.root, o.node
+		said, held := holding(t, mine)
+		saysOnce(t, said, "node n7 is owned by release first in namespace team-b since 2031-02-03T04:05:06Z",
+			"helm uninstall first -n team-b", "label another node")
+		// Not even for a moment: an installer measures how long a lock stays free.
+		if isLocked(t, o.root) {
+			t.Error("the lock of another release was taken")
+		}
+		writeOwner(t, o.root, mine.release, mine.namespace)
+		file := <-held
+		if file == nil || !isLocked(t, o.root) {
+			t.Error("the node was not held after it had become the release's own")
+		}
+		_ = file.Close()
+	}
+}
+
+func TestInstallerIsWaitedFor(t *testing.T) {
+	for name, before := range map[string]func(path string) error{
+		"no file": os.Remove,
+		"empty":   func(path string) error { return os.WriteFile(path, nil, 0o644) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := node(t, "feat-a", "team")
+			if err := before(filepath.Join(o.root, "owner")); err != nil {
+				t.Fatal(err)
+			}
+			said, held := holding(t, o)
+			saysOnce(t, said, "node n7 has no owner yet; waiting for the installer")
+			writeOwner(t, o.root, "feat-a", "team")
+			file := <-held
+			if file == nil || !isLocked(t, o.root) {
+				t.Error("not held once it was installed")
+			}
+			_ = file.Close()
+		})
+	}
+}
+
+// The agent of a new pod starts before its installer, which has to find the lock free.
+func TestAnEarlierPodsOwnerFileIsLeftToTheInstaller(t *testing.T) {
 	o := node(t, "feat-a", "team")
-	_ = os.Remove(filepath.Join(o.root, "owner"))
-	_, err := holdNode(context.Background(), o, time.Millisecond, silent)
-	wantError(t, err, filepath.Join(o.root, "owner"), "no owner", "the installer must run first")
+	o.pod = "mock-y3y"
+	said, held := holding(t, o)
+	saysOnce(t, said, "was installed by pod mock-x2x of this release; waiting for this pod's installer")
+	if isLocked(t, o.root) {
+		t.Error("the lock was taken before the installer")
+	}
+	text, _ := os.ReadFile(filepath.Join(o.root, "owner"))
+	if err := os.WriteFile(filepath.Join(o.root, "owner"), []byte(strings.Replace(string(text), "x2x", "y3y", 1)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if file := <-held; file == nil {
+		t.Error("not held after its own installer")
+	}
 }
 
 func TestAgentWaitsForAnEarlierPodOfItsRelease(t *testing.T) {
 	o := node(t, "feat-a", "team")
 	earlier := lockOwner(t, o.root)
-	var said strings.Builder
-	held := make(chan error)
-	go func() {
-		file, err := holdNode(context.Background(), o, time.Millisecond, log.New(&said, "", 0))
-		if err == nil {
-			_ = file.Close()
-		}
-		held <- err
-	}()
+	said, held := holding(t, o)
+	saysOnce(t, said, filepath.Join(o.root, "owner")+": cannot be locked yet")
 	select {
-	case err := <-held:
-		t.Fatalf("did not wait: %v", err)
-	case <-time.After(50 * time.Millisecond):
+	case <-held:
+		t.Fatal("did not wait")
+	default:
 	}
 	_ = earlier.Close()
-	if err := <-held; err != nil {
-		t.Fatal(err)
-	}
-	if strings.Count(said.String(), "still held by pod mock-x2x") != 1 {
-		t.Errorf("expected one line naming the earlier pod, got %q", said.String())
+	if file := <-held; file == nil {
+		t.Error("not held after the earlier pod")
 	}
 }
 

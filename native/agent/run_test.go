@@ -28,8 +28,11 @@ import (
 
 var quick = limits{
 	poll: time.Millisecond, retry: 5 * time.Millisecond,
-	ask:    patience{answer: 200 * time.Millisecond, news: 300 * time.Millisecond},
-	socket: 300 * time.Millisecond, tidy: 5 * time.Second,
+	ask:   patience{answer: 200 * time.Millisecond, news: 300 * time.Millisecond},
+	claim: 300 * time.Millisecond, socket: 300 * time.Millisecond, tidy: 5 * time.Second,
+	reconcile: 10 * time.Millisecond, gap: time.Millisecond, again: 200 * time.Millisecond,
+	sync: 300 * time.Millisecond, kubelet: time.Second, grace: 300 * time.Millisecond,
+	program: 5 * time.Second, plugin: 300 * time.Millisecond, declare: 5 * time.Second,
 }
 
 func object(apiVersion, kind, namespace, name, uid string) *unstructured.Unstructured {
@@ -46,6 +49,8 @@ func aDaemonSet(uid string) *unstructured.Unstructured {
 	return object("apps/v1", "DaemonSet", "gpus", "mock", uid)
 }
 
+func aNode() *unstructured.Unstructured { return object("v1", "Node", "", "n7", "70") }
+
 func leaving(o *unstructured.Unstructured) *unstructured.Unstructured {
 	now := metav1.Now()
 	o.SetDeletionTimestamp(&now)
@@ -56,7 +61,7 @@ func api(objects ...runtime.Object) *fake.FakeDynamicClient {
 	scheme := runtime.NewScheme()
 	metav1.AddToGroupVersion(scheme, metav1.SchemeGroupVersion)
 	return fake.NewSimpleDynamicClientWithCustomListKinds(scheme, map[schema.GroupVersionResource]string{
-		daemonSets: "DaemonSetList", namespaces: "NamespaceList", nodes: "NodeList",
+		daemonSets: "DaemonSetList", namespaces: "NamespaceList", nodes: "NodeList", pods: "PodList", events: "EventList",
 	}, objects...)
 }
 
@@ -69,20 +74,38 @@ func refuse(client *fake.FakeDynamicClient, err error, verbs ...string) {
 
 var forbidden = apierrors.NewForbidden(daemonSets.GroupResource(), "mock", errors.New("no role"))
 
+// words is a log that may be read while the agent writes it.
+type words struct {
+	mutex sync.Mutex
+	text  strings.Builder
+}
+
+func (w *words) Write(text []byte) (int, error) {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	return w.text.Write(text)
+}
+
+func (w *words) String() string {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	return w.text.String()
+}
+
 // running is an agent with a node program that records its arguments and removes the root's owner file.
 type running struct {
 	options
-	said      *strings.Builder
+	said      *words
 	calls     string
 	terminate func() error
 }
 
 func start(t *testing.T, client dynamic.Interface, change ...func(*options)) *running {
 	t.Helper()
-	r := &running{options: node(t, "feat-a", "team"), said: &strings.Builder{}}
+	r := &running{options: node(t, "feat-a", "team"), said: &words{}}
 	r.calls = filepath.Join(t.TempDir(), "calls")
 	r.program = filepath.Join(t.TempDir(), "gpu-sim")
-	script := fmt.Sprintf("#!/bin/sh\necho \"$@\" >>%s\necho cleaned by the test\n", r.calls)
+	script := fmt.Sprintf("#!/bin/sh\n[ \"$1\" = clean-node ] || exit 0\necho \"$@\" >>%s\necho cleaned by the test\n", r.calls)
 	if err := os.WriteFile(r.program, []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +176,7 @@ func waitUntil(t *testing.T, what string, predicate func() bool) {
 }
 
 func TestNodeIsKeptWhileTheDaemonSetIsThere(t *testing.T) {
-	r := start(t, api(aDaemonSet("1")))
+	r := start(t, api(aDaemonSet("1"), aNode()))
 	r.mustKeep(t, "the DaemonSet is there")
 	if isLocked(t, r.root) {
 		t.Error("the lock outlived the agent")
@@ -307,7 +330,7 @@ func TestFailedCleaningNamesTheRemedy(t *testing.T) {
 	r := start(t, api(), func(o *options) {
 		_ = os.WriteFile(o.program, []byte("#!/bin/sh\necho disk is read-only >&2\nexit 3\n"), 0o755)
 	})
-	wantError(t, r.terminate(), "node n7 could not be cleaned", "exit status 3", "gpu-sim clean-node --force")
+	wantError(t, r.terminate(), "node n7 could not be cleaned", "exit code 3", "gpu-sim clean-node --force")
 	if !strings.Contains(r.said.String(), "disk is read-only") {
 		t.Errorf("the node program's words are lost: %q", r.said)
 	}

@@ -67,11 +67,11 @@ def options(tmp_path: Path) -> list[str]:
     write_owner(tmp_path, "feat-a")
     write_kubeconfig(tmp_path, 9)  # nobody listens there
     program = tmp_path / "gpu-sim"
-    program.write_text(f"#!/bin/sh\necho cleaned >{tmp_path}/cleaned\n")
+    program.write_text(f"#!/bin/sh\n[ $1 != clean-node ] || echo cleaned >{tmp_path}/cleaned\n")
     program.chmod(0o755)
     return [
         *("run", "--root", str(tmp_path), "--release", "feat-a", "--namespace", "team", "--node", "n7"),
-        *("--daemonset", "mock", "--daemonset-namespace", "gpus", "--program", str(program)),
+        *("--pod", "p-1", "--daemonset", "mock", "--daemonset-namespace", "gpus", "--program", str(program)),
         *("--kubeconfig", str(tmp_path / "kubeconfig")),
     ]
 
@@ -114,15 +114,27 @@ def test_holds_the_node_and_keeps_it_when_nobody_answers(tmp_path: Path, options
         fcntl.flock(owner, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-def test_node_of_another_release(tmp_path: Path, options: list[str]) -> None:
+def test_node_of_another_release_is_waited_for_and_never_cleaned(
+    tmp_path: Path, options: list[str], emptied_api: int
+) -> None:
     write_owner(tmp_path, "first")
-    ended = subprocess.run([go_build.agent(), *options], capture_output=True, text=True, timeout=20)
-    assert ended.returncode == 1
-    expected = (
-        "gpu-sim-agent: node n7 is owned by release first in namespace team since 2031-02-03T04:05:06Z; "
+    write_kubeconfig(tmp_path, emptied_api)
+    taken = (
+        "node n7 is owned by release first in namespace team since 2031-02-03T04:05:06Z; "
         "uninstall it first (helm uninstall first -n team) or label another node"
     )
-    assert expected in ended.stderr
+    log = tmp_path / "log"
+    with log.open("w") as out:
+        agent = subprocess.Popen([go_build.agent(), *options], stderr=out)
+    try:
+        wait_until("the first release to be named", lambda: taken in log.read_text(), 10, seen=log.read_text)
+        agent.send_signal(signal.SIGTERM)
+        assert agent.wait(15) == 0
+    finally:
+        agent.kill()
+        agent.wait()
+    assert f"nothing to clean on node n7: {taken}" in log.read_text()
+    assert not (tmp_path / "cleaned").exists()
 
 
 def test_uninstalled_release_leaves_nothing(tmp_path: Path, native: Path, emptied_api: int) -> None:
@@ -135,7 +147,7 @@ def test_uninstalled_release_leaves_nothing(tmp_path: Path, native: Path, emptie
     command.run([*install, "--library", native / "libnvidia-ml-mock.so", "--proc", tmp_path / "none"])
     assert (root / "driver/dev/nvidia2").is_char_device()
     log = tmp_path / "log"
-    watched = ["--node", "n7", "--daemonset", "mock", "--daemonset-namespace", "gpus"]
+    watched = ["--node", "n7", "--pod", "p-1", "--daemonset", "mock", "--daemonset-namespace", "gpus"]
     access = ["--program", native / "gpu-sim", "--kubeconfig", write_kubeconfig(tmp_path, emptied_api)]
     with log.open("w") as out:
         agent = subprocess.Popen([go_build.agent(), "run", *place, *watched, *access], stderr=out)

@@ -17,6 +17,8 @@ PLUGIN = versions.CHECKOUT / "tests" / "plugin"
 CLIENTS = versions.CHECKOUT / "tests" / "clients"
 # None of these names a path of the building machine, nor the commit: the same source gives the same program.
 BUILD = ("build", "-buildvcs=false")
+# gRPC's own trace pages bring a template engine into every program that speaks gRPC: 6 MB.
+TAGS = "grpcnotrace"
 
 
 def agent(arch: str = "") -> Path:
@@ -71,7 +73,7 @@ def _go(name: str, module: Path, package: str = ".", *, arch: str = "", with_cgo
     def build(folder: Path) -> None:
         extra = cgo.environment(module, arch) if with_cgo else golang.environment() | {"GOARCH": arch}
         flags = cgo.LDFLAGS if with_cgo else "-s -w"
-        argv = [golang.go(), *BUILD, "-ldflags", flags, "-o", folder / name, package]
+        argv = [golang.go(), *BUILD, "-tags", TAGS, "-ldflags", flags, "-o", folder / name, package]
         command.run(argv, cwd=module, extra=extra)
         if with_cgo and not cgo.make_strong(folder / name):
             raise ValueError(f"{folder / name}: it uses no NVML function; is it built from {module}?")
