@@ -19,11 +19,11 @@ ifneq ($(origin NAME),command line)
 NAME :=
 endif
 # Nor does make read one: $(…) in a branch's name would be a command.
-OPTIONS := NODES BRANCH VALUES DEDICATED FEATURE_GATES SCHEDULER_CONFIG PROVIDER NODE_NAMES NAME IMAGE RUNTIME REGISTRY
+OPTIONS := NODES BRANCH VALUES DEDICATED FEATURE_GATES SCHEDULER_CONFIG PROVIDER NODE_NAMES NAME IMAGE RUNTIME REGISTRY NODE WATCH JUNIT SECONDS SEED ARGS
 $(foreach option,$(OPTIONS),$(if $(filter command line,$(origin $(option))),$(eval override export $(option) := $$(value $(option)))))
 
 ##@ A cluster with simulated GPUs
-.PHONY: up cluster down status env kubeconfig images load
+.PHONY: up cluster down status env kubeconfig images load ctl audit
 up: ## Start a cluster, install the chart, run a pod on a GPU   [NODES= BRANCH= VALUES= DEDICATED=1 FEATURE_GATES= SCHEDULER_CONFIG= PROVIDER= NAME=]
 	@$(HARNESS) up
 cluster: ## The same without the chart: labelled nodes, no release   [NODES= FEATURE_GATES= SCHEDULER_CONFIG= PROVIDER= NAME=]
@@ -40,6 +40,10 @@ images: ## Every image that is used, one a line
 	@$(HARNESS) images
 load: ## Put images into a cluster: your own archive with IMAGE=, else the project's   [IMAGE=file RUNTIME=kind|k3s|minikube|containerd NAME=]
 	@$(HARNESS) load
+ctl: ## Break, repair or show the GPUs of a node: gpu-sim ctl   NODE=n1 ARGS="xid --gpu 3 79"   [PROVIDER= NAME=]
+	@$(HARNESS) ctl
+audit: ## Is any GPU held twice, lost, or held by a pod that ended? On the run or your KUBECONFIG   [WATCH=1 SECONDS= JUNIT=out.xml PROVIDER= NAME=]
+	@$(HARNESS) audit
 
 ##@ Building
 .PHONY: lib image package push native
@@ -56,13 +60,15 @@ package: ## The chart as an archive: build/gpu-sim-<version>.tgz
 	@$(PY) -m tests.harness.chart_package
 
 ##@ Testing
-.PHONY: test unit e2e mutants check fmt pins preflight bench transcript
+.PHONY: test unit e2e soak mutants check fmt pins preflight bench transcript
 test: ## Everything: check, library, unit to real kubelet   [ARGS= for pytest]
 	@$(PY) -m tests.harness.ladder $(ARGS)
 unit: ## Only what needs no cluster   [ARGS= for pytest]
 	@$(PY) -m tests.harness.ladder --without-cluster $(ARGS)
 e2e: ## Only the tests on a real kubelet, without the rungs below   [ARGS=]
 	@$(PY) -m pytest -m cluster $(ARGS)
+soak: ## Pods, faults, repairs, kills and upgrades for minutes, audited, on a cluster of its own   [SECONDS=600 SEED=]
+	@$(HARNESS) soak
 mutants: ## Put known mistakes into a copy of the tree and demand that a test notices   [ARGS=--cluster]
 	@$(PY) -m tests.mutants $(ARGS)
 check: ## Lint, format, generated files fresh, for Python, C, Go and shell

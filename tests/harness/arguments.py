@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 from pathlib import Path
 
 from tests.harness import image_load, providers, runs
@@ -68,7 +69,35 @@ def parser() -> argparse.ArgumentParser:
     load = add("load", "put images into the cluster: an archive of yours, else the project's")
     given(load, "--image", "IMAGE", "an OCI or docker archive")
     given(load, "--runtime", "RUNTIME", f"another cluster on this machine: {', '.join(image_load.RUNTIMES)}")
+    ctl = add("ctl", "change or show the GPUs of a node: gpu-sim ctl, from outside")
+    given(ctl, "--node", "NODE", "the node; need not be named where there is one")
+    audit = add("audit", "does anybody hold a GPU that somebody else holds? On any cluster, beside any scheduler")
+    given(audit, "--junit", "JUNIT", "write the outcome there, as JUnit XML")
+    given(audit, "--seconds", "SECONDS", "watch for so long", type=seconds)
+    audit.add_argument("--watch", action="store_true", default=_on("WATCH"), help="watch until Ctrl-C [WATCH]")
+    for command in (ctl, audit):
+        given(command, "--provider", "PROVIDER", f"of the run: {', '.join(providers.NAMES)}")
+        command.add_argument("--kubeconfig", help="of any cluster; default: the run, else KUBECONFIG")
+    ctl.add_argument("words", nargs="*", metavar="WORD", help="as for gpu-sim ctl, after --; default: [ARGS]")
+    soak = add("soak", "minutes of pods, faults, repairs, kills and upgrades on a cluster of its own, audited")
+    given(soak, "--seconds", "SECONDS", "how long (default 600)", type=seconds)
+    given(soak, "--seed", "SEED", "of the plan, as a red run printed it (default: drawn)", type=int)
     return top
+
+
+def seconds(text: str) -> float:
+    number = float(text)
+    if not 1 <= number <= 7 * 24 * 3600:
+        raise ValueError(text)
+    return number
+
+
+def ctl_words(words: argparse.Namespace) -> list[str]:
+    """What follows --; else ARGS, split as a shell splits words, but read by none."""
+    try:
+        return list(words.words) or shlex.split(os.environ.get("ARGS", ""))
+    except ValueError as error:
+        raise RunError(f"ARGS: must be words, got {os.environ['ARGS']!r}; {error}") from None
 
 
 def _number(text: str | None) -> int | None:

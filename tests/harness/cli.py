@@ -12,7 +12,9 @@ import sys
 from pathlib import Path
 
 from tests.harness import (
+    anycluster,
     command,
+    control,
     debian,
     download,
     helm,
@@ -29,17 +31,20 @@ from tests.harness import (
     upstream,
     wait,
 )
-from tests.harness.arguments import options, parser
+from tests.harness.arguments import ctl_words, options, parser
+from tests.harness.audit import command as audit
 from tests.harness.cluster import Cluster, Unsupported
 from tests.harness.embedded.cgroups import CgroupError
 from tests.harness.progress import Progress
 from tests.harness.runs import Run, RunError
+from tests.harness.soak import command as soak
 from tests.harness.up import Up
 from tests.harness.versions import CHECKOUT
 
 # What users can mend or must be told: shown as it is, without a traceback.
 EXPECTED = (
     command.CommandError,
+    control.ControlError,
     debian.MissingError,
     download.ChecksumError,
     helm.HelmError,
@@ -113,6 +118,12 @@ def load(words: argparse.Namespace, progress: Progress) -> None:
         print(f"{archive} → {cluster.provider} {cluster.name}: {', '.join(cluster.nodes)}")
 
 
+def ctl(words: argparse.Namespace, progress: Progress) -> int:
+    cluster = anycluster.meant(words.name, words.provider, words.kubeconfig, progress)
+    node = words.node or control.only_node(cluster.kube)
+    return control.passed_through(cluster, node, ctl_words(words))
+
+
 def dispatch(words: argparse.Namespace, progress: Progress) -> int:
     match words.command:
         case "up" | "cluster":
@@ -129,6 +140,13 @@ def dispatch(words: argparse.Namespace, progress: Progress) -> int:
             print("\n".join(recipe.reference for recipe in images.RECIPES.values()))
         case "load":
             load(words, progress)
+        case "ctl":
+            return ctl(words, progress)
+        case "audit":
+            cluster = anycluster.meant(words.name, words.provider, words.kubeconfig, progress)
+            return audit.run(cluster, words.watch, words.seconds, words.junit)
+        case "soak":
+            return soak.run(words.seconds or 600, words.seed, words.name, progress)
     return 0
 
 
