@@ -90,6 +90,13 @@ def _parser() -> argparse.ArgumentParser:
     gpus.add_argument("--memory-mb", metavar="N", help="memory of each GPU in MiB (default: the model's)")
     gpus.add_argument("--name", metavar="TEXT", help="GPU name to report instead of the model's")
     gpus.add_argument("--driver-version", metavar="X.Y.Z", help="driver version to report")
+    gpus.add_argument(
+        "--fault",
+        metavar="LINE",
+        action="append",
+        default=[],
+        help='a fault from the start, as gpu-sim ctl takes it: "xid --gpu 3 79"; repeatable',
+    )
     place = parser.add_argument_group("the cluster")
     place.add_argument("--branch", metavar="NAME", help="any branch name that git allows (default: see below)")
     place.add_argument(

@@ -46,6 +46,8 @@ def _mapping(values: dict, indent: str) -> list[str]:
         head = f"{indent}{_key(key)}:"
         if isinstance(value, dict) and value:
             lines += [head, *_mapping(value, indent + "  ")]
+        elif isinstance(value, list):
+            lines += [head, *(f"{indent}  - {_scalar(item)}" for item in value)]
         else:
             lines.append(f"{head} {_scalar(value)}")
     return lines

@@ -29,7 +29,7 @@ class Broken:
 
 
 def broken(values: dict) -> Iterator[Broken]:
-    for rules in (_gpu, _branch, _paths, _namespaces, _pods, _plugin, _versions):
+    for rules in (_gpu, _faults, _branch, _paths, _namespaces, _pods, _plugin, _versions):
         yield from rules(values)
 
 
@@ -57,6 +57,21 @@ def _gpu(values: dict) -> Iterator[Broken]:
         what = "cannot be used with the CDI strategies, whose device names are real UUIDs"
         todo = "set devicePlugin.deviceListStrategy to [envvar], or this to rfc4122"
         yield Broken("gpuSim.uuidFormat", what, todo, "plain")
+
+
+def _faults(values: dict) -> Iterator[Broken]:
+    last = int(values["gpuSim"]["deviceCount"]) - 1
+    for place, fault in enumerate(values["gpuSim"].get("faults") or []):
+        for option in re.findall(r"--gpu[ =]+([0-9][0-9,]*)", fault):
+            for index in option.split(","):
+                if int(index or 0) > last:
+                    what = "names a GPU that the node does not have"
+                    yield Broken(f"gpuSim.faults[{place}]", what, f"give --gpu 0 to {last}", fault)
+    load = str((values.get("allocation") or {}).get("utilization") or "")
+    low, dash, high = load.partition("-")
+    if dash and int(low) > int(high):
+        what = "must be a range from low to high"
+        yield Broken("allocation.utilization", what, f"write {high}-{low}", load)
 
 
 def _branch(values: dict) -> Iterator[Broken]:

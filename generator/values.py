@@ -24,6 +24,7 @@ _OPTIONS = {
     "gpuSim.profile": "--profile",
     "gpuSim.deviceName": "--name",
     "gpuSim.driverVersion": "--driver-version",
+    "gpuSim.faults": "--fault",
     "nodeSelector": "--node-selector",
     "namespace.name": "--namespace",
     "workload.namespace": "--workload-namespace",
@@ -42,6 +43,7 @@ class Request:
     profile: str | None = None
     name: str | None = None
     driver_version: str | None = None
+    fault: list[str] = field(default_factory=list)
     node_selector: list[str] = field(default_factory=list)
     namespace: str | None = None
     dedicated: bool = False
@@ -68,6 +70,7 @@ def values_for(branch: Branch, request: Request) -> dict:
         "profile": request.profile,
         "deviceName": request.name,
         "driverVersion": request.driver_version,
+        "faults": request.fault or None,
     }
     values: dict = {"branch": names, "gpuSim": {key: value for key, value in gpu_sim.items() if value is not None}}
     if request.profile is not None and request.profile not in (known := [p.name for p in all_profiles()]):
@@ -108,6 +111,7 @@ def command_for(branch: Branch, request: Request) -> str:
         ("--profile", request.profile),
         ("--name", request.name),
         ("--driver-version", request.driver_version),
+        *(("--fault", line) for line in request.fault),
         *(("--node-selector", label) for label in request.node_selector),
         ("--namespace", request.namespace),
         ("--quota", request.quota),

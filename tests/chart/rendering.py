@@ -48,10 +48,14 @@ class Rendered:
 
     def arguments(self, name: str) -> dict[str, str]:
         """The options of a container of the node pods."""
-        return options_of(self.container(name)["args"][1:])
+        return options_of([word for word in self.container(name)["args"][1:] if not word.startswith("--fault=")])
+
+    def faults(self) -> list[str]:
+        """The agent's one option that may stand more than once."""
+        return [word[8:] for word in self.container("agent")["args"] if word.startswith("--fault=")]
 
     def environment(self, name: str) -> dict[str, str]:
-        return {item["name"]: item["value"] for item in self.container(name)["env"]}
+        return {item["name"]: item["value"] for item in self.container(name)["env"] if "value" in item}
 
     def test_pod(self, name: str) -> dict:
         (found,) = [item for item in self.of("Pod") if item["metadata"]["name"].endswith(name)]

@@ -50,7 +50,7 @@ def test_a_branch_stays_as_it_is(chart: Charts, branch: str) -> None:
 def test_two_releases_share_no_cluster_scoped_name(chart: Charts, one: tuple[str, str], other: tuple[str, str]) -> None:
     first, second = (chart.render(release=release, namespace=namespace) for release, namespace in (one, other))
     assert cluster_scoped(first) & cluster_scoped(second) == {("Namespace", "gpu-sim")}, "which lookup guards"
-    assert len(cluster_scoped(first)) == 3
+    assert len(cluster_scoped(first)) == 5
     if one[0] != other[0]:
         assert first.one("DaemonSet")["metadata"]["name"] != second.one("DaemonSet")["metadata"]["name"]
     else:

@@ -80,6 +80,10 @@ def test_paths_in_the_containers_are_what_is_mounted_there(chart: Charts) -> Non
         plugins: "/data/kubelet/device-plugins",
         cdi: "/var/run/cdi",
     }
+    assert of_agent["/var/lib/kubelet/pod-resources"] == "/data/kubelet/pod-resources"
+    assert rendered.arguments("agent")["--pod-resources"] == "/var/lib/kubelet/pod-resources/kubelet.sock"
+    environment = rendered.environment("agent")
+    assert (environment["GPU_SIM_ROOT"], environment["GPU_SIM_PLUGIN_DIR"]) == (root, plugins)
     probe = rendered.container("agent")["readinessProbe"]["exec"]["command"]
     assert probe == ["/gpu-sim", "ready", f"--root={root}", f"--checkpoint={plugins}/kubelet_internal_checkpoint"]
 
@@ -123,15 +127,56 @@ def test_plugin_options(chart: Charts, tmp_path: Path, values: dict, expected: d
     assert set(before) <= set(after)
 
 
+def test_agent_and_plugin_agree_on_what_makes_a_gpu_unhealthy(chart: Charts, tmp_path: Path) -> None:
+    values = {"devicePlugin": {"healthChecks": {"ignoredXids": [48, 119], "fatalXids": [31]}}}
+    rendered = rendered_with(chart, tmp_path, values)
+    for name in ("agent", "device-plugin"):
+        environment = rendered.environment(name)
+        assert (environment["DP_DISABLE_HEALTHCHECKS"], environment["DP_ENABLE_HEALTHCHECKS"]) == ("48,119", "31")
+
+
+@pytest.mark.parametrize(
+    ("values", "memory", "utilization"),
+    [
+        ({}, "50%", "20-80"),
+        (None, "50%", "20-80"),
+        ({"memory": "none", "memoryPercent": 30, "utilization": "none"}, "none", "none"),
+        ({"memory": "whole", "utilization": 35}, "whole", "35"),
+        ({"memoryPercent": 7, "utilization": "0-100"}, "7%", "0-100"),
+        ({"memory": None, "memoryPercent": None, "utilization": 0}, "50%", "0"),
+    ],
+)
+def test_what_a_gpu_shows_while_it_is_allocated(chart, tmp_path, values, memory: str, utilization: str) -> None:
+    given = rendered_with(chart, tmp_path, {"allocation": values}).arguments("agent")
+    assert (given["--allocation-memory"], given["--allocation-utilization"]) == (memory, utilization)
+
+
+def test_faults_from_the_start_reach_the_agent_in_order(chart: Charts, tmp_path: Path) -> None:
+    lines = ["xid --gpu 3 79", "fault nvmlDeviceGetName UNKNOWN --gpu 0", "xid --gpu 1 $(NODE_NAME)"]
+    rendered = rendered_with(chart, tmp_path, {"gpuSim": {"faults": lines}})
+    assert rendered.faults() == [line.replace("$", "$$") for line in lines]
+    assert chart.render().faults() == []
+
+
+def test_the_agent_is_there_before_anything_is_installed(chart: Charts) -> None:
+    """And ends after the plugin: a sidecar, first of the init containers."""
+    for options in ([], ["--set", "devicePlugin.enabled=false"]):
+        first, second = chart.render(options=options).pod["spec"]["initContainers"]
+        assert (first["name"], first["restartPolicy"]) == ("agent", "Always")
+        assert second["name"] == "installer" and "restartPolicy" not in second
+
+
 def test_without_the_plugin_only_the_driver_is_left(chart: Charts) -> None:
     rendered = chart.render(options=["--set", "devicePlugin.enabled=false"])
-    assert [item["name"] for item in rendered.pod["spec"]["containers"]] == ["agent"]
+    assert [item["name"] for item in rendered.pod["spec"]["containers"]] == ["driver"]
+    assert rendered.container("driver")["args"] == ["idle"]
     assert "--no-kubelet" in rendered.container("agent")["readinessProbe"]["exec"]["command"]
     for name in ("installer", "agent"):
-        assert not {"--plugin-dir", "--device-list-strategy"} & set(rendered.arguments(name)), (
+        assert not {"--plugin-dir", "--device-list-strategy", "--pod-resources"} & set(rendered.arguments(name)), (
             "another's socket is fine"
         )
-    assert "device-plugins" not in {volume["name"] for volume in rendered.pod["spec"]["volumes"]}
+    assert not {"device-plugins", "pod-resources"} & {volume["name"] for volume in rendered.pod["spec"]["volumes"]}
+    assert "GPU_SIM_PLUGIN_DIR" not in rendered.environment("agent")
     assert "test-gpu" not in rendered.text
 
 
@@ -143,8 +188,10 @@ def test_agent_knows_its_release_and_its_daemonset(chart: Charts) -> None:
     assert (metadata["name"], metadata["namespace"]) == ("rel-a", "ns-c")
     assert (given["--release"], given["--namespace"]) == ("rel-a", "ns-b")
     assert (given["--daemonset"], given["--daemonset-namespace"]) == ("rel-a", "ns-c")
+    assert given["--node-selector"] == "gpu-sim=true"
     for name in ("installer", "agent"):
         assert rendered.arguments(name)["--node"] == "$(NODE_NAME)"
+        assert rendered.arguments(name)["--pod"] == "$(POD_NAME)"
         assert rendered.container(name)["env"][0]["valueFrom"] == {"fieldRef": {"fieldPath": "spec.nodeName"}}
 
 

@@ -25,7 +25,13 @@ def test_nothing_is_privileged_or_shares_the_host(rendered: Rendered) -> None:
     assert "privileged: true" not in rendered.text
     assert '"privileged":' not in rendered.text
     for spec in specs(rendered):
-        assert not {"hostNetwork", "hostPID", "hostIPC", "shareProcessNamespace"} & set(spec)
+        assert not {"hostNetwork", "hostPID", "hostIPC"} & set(spec)
+
+
+def test_only_the_node_pods_own_containers_see_each_other(rendered: Rendered) -> None:
+    """The agent signals the plugin after a repair."""
+    assert [spec.get("shareProcessNamespace", False) for spec in specs(rendered)][:1] == [True]
+    assert not any(spec.get("shareProcessNamespace") for spec in specs(rendered)[1:])
 
 
 def test_every_container_is_closed(rendered: Rendered) -> None:
@@ -57,8 +63,13 @@ def test_host_directories_are_those_of_the_simulation(rendered: Rendered, chart:
         "host-root",
         "driver",
         "device-plugins",
+        "pod-resources",
         "cdi",
     }
+    (mount,) = [each for each in rendered.container("agent")["volumeMounts"] if each["name"] == "pod-resources"] or [
+        {"readOnly": "devicePlugin" not in rendered.text}
+    ]
+    assert mount["readOnly"], "the kubelet's socket is asked, its directory is not written to"
     for pod in rendered.of("Pod"):
         assert "volumes" not in pod["spec"]
 
@@ -69,13 +80,13 @@ def test_only_the_agent_has_a_token(rendered: Rendered) -> None:
     holders = [
         container["name"]
         for container in [*spec["initContainers"], *spec["containers"]]
-        if any(mount["name"] == "token" for mount in container["volumeMounts"])
+        if any(mount["name"] == "token" for mount in container.get("volumeMounts", []))
     ]
     assert holders == ["agent"]
     assert all(account["automountServiceAccountToken"] is False for account in rendered.of("ServiceAccount"))
 
 
-def test_the_agent_sees_its_own_daemonset_and_nothing_else(rendered: Rendered) -> None:
+def test_what_the_agent_may_see_and_say(rendered: Rendered) -> None:
     daemon_set = rendered.one("DaemonSet")["metadata"]
     role = rendered.one("Role")
     assert role["metadata"]["namespace"] == daemon_set["namespace"]
@@ -85,12 +96,23 @@ def test_the_agent_sees_its_own_daemonset_and_nothing_else(rendered: Rendered) -
             "resources": ["daemonsets"],
             "resourceNames": [daemon_set["name"]],
             "verbs": ["get", "list", "watch"],
-        }
+        },
+        {
+            "apiGroups": [""],
+            "resources": ["namespaces"],
+            "resourceNames": [daemon_set["namespace"]],
+            "verbs": ["get"],
+        },
     ]
     account = {"kind": "ServiceAccount", "name": daemon_set["name"], "namespace": daemon_set["namespace"]}
     assert account in rendered.one("RoleBinding")["subjects"]
     assert rendered.pod["spec"]["serviceAccountName"] == daemon_set["name"]
-    assert account not in rendered.one("ClusterRoleBinding")["subjects"]
+    (binding,) = [each for each in rendered.of("ClusterRoleBinding") if account in each["subjects"]]
+    assert binding["subjects"] == [account]
+    assert rendered.one("ClusterRole", binding["roleRef"]["name"])["rules"] == [
+        {"apiGroups": [""], "resources": ["nodes", "pods"], "verbs": ["get", "list", "watch"]},
+        {"apiGroups": [""], "resources": ["events"], "verbs": ["create", "patch"]},
+    ]
 
 
 def test_test_pods_satisfy_the_restricted_level(rendered: Rendered) -> None:
@@ -100,17 +122,20 @@ def test_test_pods_satisfy_the_restricted_level(rendered: Rendered) -> None:
         assert pod["spec"]["securityContext"]["runAsUser"] > 0
 
 
-def test_the_cluster_wide_right_is_to_list_nodes(rendered: Rendered) -> None:
-    rules = rendered.one("ClusterRole")["rules"]
+def test_the_test_pods_cluster_wide_right_is_to_list_nodes(rendered: Rendered) -> None:
+    (binding,) = [each for each in rendered.of("ClusterRoleBinding") if each["subjects"][0]["name"].endswith("-test")]
+    rules = rendered.one("ClusterRole", binding["roleRef"]["name"])["rules"]
     assert rules == [{"apiGroups": [""], "resources": ["nodes"], "verbs": ["get", "list"]}]
 
 
-def test_without_tests_there_is_no_cluster_wide_right(chart: Charts) -> None:
+def test_without_tests_there_is_no_right_for_them(chart: Charts) -> None:
     rendered = chart.render(options=["--set", "tests.enabled=false"])
     assert {item["kind"] for item in rendered.objects} == {
-        "Namespace", "ServiceAccount", "Role", "RoleBinding", "DaemonSet",
+        "Namespace", "ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding", "DaemonSet",
     }  # fmt: skip
     assert len(rendered.one("RoleBinding")["subjects"]) == 1
+    assert len(rendered.one("ClusterRoleBinding")["subjects"]) == 1
+    assert len(rendered.of("ServiceAccount")) == 1
 
 
 def specs(rendered: Rendered) -> list[dict]:

@@ -66,7 +66,7 @@ def test_a_gpu_name_and_labels_arrive_byte_for_byte(generate, helm_template, tex
     (daemonset,) = [item for item in objects if item["kind"] == "DaemonSet"]
     pod = daemonset["spec"]["template"]["spec"]
     assert pod["nodeSelector"] == {"gpu-sim": "true", "y": label, "08": label}
-    (installer,) = pod["initContainers"]
+    (installer,) = [each for each in pod["initContainers"] if each["name"] == "installer"]
     words = [*installer.get("command", []), *installer.get("args", [])]
     # the kubelet turns $$ into $
     assert text in [word.removeprefix("--name=").replace("$$", "$") for word in words]
@@ -78,7 +78,8 @@ def test_numbers_arrive_as_they_were_given(generate, helm_template, gpus: int, m
     options = ["--branch", "feat-x", "--gpus", str(gpus), "--memory-mb", str(memory), "--quota", str(quota)]
     objects = objects_for(generate, helm_template, *options)
     (daemonset,) = [item for item in objects if item["kind"] == "DaemonSet"]
-    (installer,) = daemonset["spec"]["template"]["spec"]["initContainers"]
+    spec = daemonset["spec"]["template"]["spec"]
+    (installer,) = [each for each in spec["initContainers"] if each["name"] == "installer"]
     words = [*installer.get("command", []), *installer.get("args", [])]
     given = {option: words[words.index(option) + 1] for option in ("--count", "--memory-mib")}
     assert given == {"--count": str(gpus), "--memory-mib": str(memory)}

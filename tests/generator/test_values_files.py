@@ -90,7 +90,8 @@ def test_everything_yaml_sets_every_option_to_something_else() -> None:
 def test_helm_renders_each(helm_template, file: Path) -> None:
     objects = helm_template("gpu-sim", file)
     (daemonset,) = [item for item in objects if item["kind"] == "DaemonSet"]
-    (installer,) = daemonset["spec"]["template"]["spec"]["initContainers"]
+    spec = daemonset["spec"]["template"]["spec"]
+    (installer,) = [each for each in spec["initContainers"] if each["name"] == "installer"]
     words = [*installer.get("command", []), *installer.get("args", [])]
     values = yaml.safe_load(file.read_text())["gpuSim"]
     assert words[words.index("--count") + 1] == str(values["deviceCount"])

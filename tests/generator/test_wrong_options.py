@@ -34,6 +34,8 @@ WRONG = [
         (["--driver-version", text], "--driver-version: must match")
         for text in ("latest", "550", "v550.1.2", "550.163.01 ", "550.163.01\n")
     ),
+    (["--fault", "clear --gpu 0"], "--fault: must match"),
+    (["--fault", "xid --gpu 64 79"], "--fault: names a GPU that the node does not have"),
     (["--node-selector", "pool"], '--node-selector: must be KEY=VALUE, got "pool"; give a node label such as pool=gpu'),
     (["--node-selector", "=a"], '--node-selector: must be KEY=VALUE, got "=a"'),
     (["--node-selector", "a=b c"], "--node-selector: must match"),

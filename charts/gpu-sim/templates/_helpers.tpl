@@ -79,6 +79,43 @@ gpu-sim.io/branch-name: {{ . | quote }}
 {{- . | int64 | toString | quote -}}
 {{- end -}}
 
+{{- /* What the agent is told of `allocation`. An upgrade with --reuse-values brings the values of a release that did not
+have this section: the defaults stand here again. */ -}}
+{{- define "gpu-sim.allocationMemory" -}}
+{{- $allocation := .Values.allocation | default dict -}}
+{{- $policy := $allocation.memory | default "fraction" -}}
+{{- if eq $policy "fraction" -}}
+{{- printf "%d%%" (int64 ($allocation.memoryPercent | default 50)) -}}
+{{- else -}}
+{{- $policy -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "gpu-sim.allocationUtilization" -}}
+{{- $load := get (.Values.allocation | default dict) "utilization" -}}
+{{- if kindIs "string" $load -}}
+{{- $load | default "20-80" -}}
+{{- else if kindIs "invalid" $load -}}
+20-80
+{{- else -}}
+{{- int64 $load -}}
+{{- end -}}
+{{- end -}}
+
+{{- /* The plugin's ideas of which Xids matter. The agent gets the same: it tells people whether an Xid will be acted on. */ -}}
+{{- define "gpu-sim.healthChecks" -}}
+{{- with .Values.devicePlugin.healthChecks }}
+{{- if not .enabled }}
+- {name: "DP_DISABLE_HEALTHCHECKS", value: "all"}
+{{- else if .ignoredXids }}
+- {name: "DP_DISABLE_HEALTHCHECKS", value: {{ join "," .ignoredXids | quote }}}
+{{- end }}
+{{- if .fatalXids }}
+- {name: "DP_ENABLE_HEALTHCHECKS", value: {{ join "," .fatalXids | quote }}}
+{{- end }}
+{{- end }}
+{{- end -}}
+
 {{- define "gpu-sim.nodeSelector" -}}
 {{- range $key, $value := .Values.nodeSelector }}
 {{ $key | quote }}: {{ $value | quote }}

@@ -73,6 +73,23 @@ Rules between keys, and those of one key for which a schema has no good words. E
 {{- if and (eq .Values.gpuSim.uuidFormat "plain") (include "gpu-sim.usesCdi" .) -}}
 {{- $problems = append $problems (printf "values:gpuSim.uuidFormat: cannot be used with the CDI strategies, whose device names are real UUIDs, got \"plain\"; %s, or %s" (include "gpu-sim.set" (dict "root" $ "key" "devicePlugin.deviceListStrategy" "value" "{envvar}")) (include "gpu-sim.set" (dict "root" $ "key" "gpuSim.uuidFormat" "value" "rfc4122"))) -}}
 {{- end -}}
+{{- $last := sub (int .Values.gpuSim.deviceCount) 1 -}}
+{{- range $i, $fault := .Values.gpuSim.faults -}}
+{{- range $option := regexFindAll "--gpu[ =]+[0-9][0-9,]*" $fault -1 -}}
+{{- range $index := splitList "," (regexFind "[0-9][0-9,]*" $option) -}}
+{{- if gt (int $index) (int $last) -}}
+{{- $problems = append $problems (printf "values:gpuSim.faults[%d]: names a GPU that the node does not have, got %q; give --gpu 0 to %d, or %s" $i $fault $last (include "gpu-sim.set" (dict "root" $ "key" "gpuSim.faults" "value" "null"))) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- $load := include "gpu-sim.allocationUtilization" . -}}
+{{- if contains "-" $load -}}
+{{- $ends := splitList "-" $load -}}
+{{- if gt (int (first $ends)) (int (last $ends)) -}}
+{{- $problems = append $problems (printf "values:allocation.utilization: must be a range from low to high, got %q; %s" $load (include "gpu-sim.set" (dict "root" $ "key" "allocation.utilization" "value" (printf "%s-%s" (last $ends) (first $ends))))) -}}
+{{- end -}}
+{{- end -}}
 {{- toYaml $problems -}}
 {{- end -}}
 
