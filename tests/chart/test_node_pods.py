@@ -61,15 +61,21 @@ def test_installer_gets_everything_that_values_can_say(chart: Charts, tmp_path: 
     assert given["--device-list-strategy"] == "volume-mounts,envvar"
     assert given["--host-root"] == "/opt/simulated"
     assert (given["--release"], given["--namespace"]) == ("rel-a", "ns-b")
-    assert "--allow-foreign" in given
-    assert "--allow-foreign" not in chart.render().arguments("installer")
+    assert "--allow-foreign" in given and "--host-usr" not in given
+    given = chart.render().arguments("installer")
+    assert "--allow-foreign" not in given
+    assert given["--host-usr"] == "/host/usr", "a real driver's library is looked for"
 
 
 def test_paths_in_the_containers_are_what_is_mounted_there(chart: Charts) -> None:
     options = ["--set", "hostRoot=/opt/simulated,kubeletRoot=/data/kubelet"]
     rendered = chart.render(options=options)
     root, plugins, cdi = "/host/gpu-sim", "/var/lib/kubelet/device-plugins", "/var/run/cdi"
-    assert mounts(rendered, "installer") == {root: "/opt/simulated", plugins: "/data/kubelet/device-plugins"}
+    assert mounts(rendered, "installer") == {
+        root: "/opt/simulated",
+        plugins: "/data/kubelet/device-plugins",
+        "/host/usr": "/usr",
+    }
     for name in ("installer", "agent"):
         given = rendered.arguments(name)
         assert (given["--root"], given["--plugin-dir"]) == (root, plugins)

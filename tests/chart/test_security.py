@@ -64,6 +64,7 @@ def test_host_directories_are_those_of_the_simulation(rendered: Rendered, chart:
         "driver",
         "device-plugins",
         "pod-resources",
+        "host-usr",
         "cdi",
     }
     (mount,) = [each for each in rendered.container("agent")["volumeMounts"] if each["name"] == "pod-resources"] or [
