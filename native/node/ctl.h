@@ -27,6 +27,7 @@ struct change {
     uint64_t touched;    /* by slot */
     uint64_t asked;      /* by slot: clear was asked for */
     uint64_t cleared;    /* by slot: and took a fault away, so the plugin must look anew */
+    bool checking;       /* nothing will be written: no need to tell what would follow */
     bool node_touched, node_cleared;
     uint32_t declared;       /* of the node's faults */
     uint32_t fault_sequence; /* the last id given to a fault */
@@ -47,9 +48,13 @@ void change_close(struct change *change);
 /* The state to be changed of a slot. */
 struct gs_state *change_state(struct change *change, uint32_t slot);
 bool change_event(struct change *change, uint32_t slot, uint64_t type, uint64_t data);
+/* Raises again what stands there and the plugin does not ignore. */
+void change_xids(struct change *change, uint32_t slot);
 
 /* "3", "GPU-…", "0,2", "all": bits by slot. False after a problem that lists the valid ones. */
 bool ctl_gpus(const struct change *change, const char *text, uint64_t *slots);
+/* All that are there. */
+uint64_t ctl_present(const struct change *change);
 /* The next slot of the set from `slot` on, GS_SLOTS at its end. */
 uint32_t ctl_next(uint64_t slots, uint32_t slot);
 /* "GPU 3", "GPUs 0,2" for messages. */

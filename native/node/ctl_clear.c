@@ -10,6 +10,7 @@
 #include "arguments.h"
 #include "clock.h"
 #include "ctl.h"
+#include "plugin_health.h"
 #include "problem.h"
 
 /* Of the node's own specification; NULL after a problem. Kept for the life of the process. */
@@ -39,8 +40,13 @@ void ctl_clear_node_faults(struct change *change) {
     change->node_touched = true;
 }
 
+/* Has it what the plugin takes for the end of a GPU? */
 static bool broken(const struct gs_state *state) {
-    return state->lost || state->xids[0].xid || state->faults[0].function;
+    bool fatal = state->lost != 0;
+    for (unsigned i = 0; i < GS_XIDS && state->xids[i].xid; i++) {
+        fatal |= !plugin_ignores(state->xids[i].xid, NULL);
+    }
+    return fatal;
 }
 
 static void clear_slot(struct change *change, uint32_t slot, const struct gs_state *fresh,
@@ -95,6 +101,12 @@ static int clear(struct change *change, int count, char **words, bool reset) {
     for (uint32_t slot = ctl_next(slots, 0); slot < GS_SLOTS; slot = ctl_next(slots, slot + 1)) {
         struct gs_state fresh;
         gs_read_state(gs_gpu_at(built, slot), &fresh);
+        if (change->states[slot].declared && !change->checking) {
+            notice(change->subject,
+                   "GPU %u is declared like this by values or an annotation, and will be "
+                   "again",
+                   slot);
+        }
         clear_slot(change, slot, &fresh, reset);
     }
     if (!strcmp(gpu, "all")) {

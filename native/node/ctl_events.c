@@ -50,6 +50,15 @@ static bool stands(struct change *change, uint32_t slot, uint32_t xid) {
     return false;
 }
 
+void change_xids(struct change *change, uint32_t slot) {
+    const struct gs_xid *xids = change->states[slot].xids;
+    for (unsigned i = 0; i < GS_XIDS && xids[i].xid; i++) {
+        if (!plugin_ignores(xids[i].xid, NULL)) {
+            change_event(change, slot, nvmlEventTypeXidCriticalError, xids[i].xid);
+        }
+    }
+}
+
 static int raise_xid(struct change *change, uint64_t slots, uint32_t xid) {
     for (uint32_t slot = ctl_next(slots, 0); slot < GS_SLOTS; slot = ctl_next(slots, slot + 1)) {
         if (!stands(change, slot, xid) ||
@@ -77,7 +86,7 @@ int ctl_xid(struct change *change, int count, char **words) {
     if (code != EXIT_FINE) {
         return code;
     }
-    if (plugin_ignores((uint32_t)xid, &why)) {
+    if (plugin_ignores((uint32_t)xid, &why) && !change->checking) {
         notice(change->subject,
                "the device plugin ignores Xid %u (%s): %s stays healthy to the "
                "kubelet",
@@ -98,10 +107,13 @@ int ctl_lost(struct change *change, int count, char **words) {
         state->lost = 1;
         state->lost_from_ns = 0;
     }
-    notice(change->subject,
-           "while %s is lost, device plugin v0.20.0 refuses every pod of this node that asks for "
-           "GPUs, and does not start again once it stops; gpu-sim ctl clear ends it",
-           ctl_names(slots, names, sizeof names));
+    if (!change->checking) {
+        notice(
+            change->subject,
+            "while %s is lost, device plugin v0.20.0 refuses every pod of this node that asks for "
+            "GPUs, and does not start again once it stops; gpu-sim ctl clear ends it",
+            ctl_names(slots, names, sizeof names));
+    }
     return raise_xid(change, slots, FALLEN_OFF_THE_BUS);
 }
 

@@ -225,7 +225,9 @@ int ctl_fault(struct change *change, int count, char **words) {
     if (!good) {
         return EXIT_INPUT;
     }
-    tell_versions(change->subject, function->name);
+    if (!change->checking) {
+        tell_versions(change->subject, function->name);
+    }
     fault.function = gs_function_id(function->name);
     detail.count = (uint32_t)limit;
     return write_fault(change, function, slots, &fault, &detail);

@@ -26,7 +26,7 @@ const char *ctl_names(uint64_t slots, char *text, size_t size) {
     return text;
 }
 
-static uint64_t present(const struct change *change) {
+uint64_t ctl_present(const struct change *change) {
     uint64_t slots = 0;
     for (uint32_t slot = 0; slot < GS_SLOTS; slot++) {
         slots |= (uint64_t)(change->states[slot].slot == GS_SLOT_PRESENT) << slot;
@@ -56,7 +56,7 @@ static bool find(const struct change *change, const char *word, uint64_t valid, 
 }
 
 bool ctl_gpus(const struct change *change, const char *text, uint64_t *slots) {
-    uint64_t valid = present(change);
+    uint64_t valid = ctl_present(change);
     int before = problem_count();
     char word[96], names[256];
     *slots = 0;

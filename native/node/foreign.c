@@ -19,13 +19,13 @@
 #include "problem.h"
 
 /* nvidia-gpu.sock, nvidia-mig-1g.5gb.sock, nvidia.sock (old ones), nvidiaGPU-<time>.sock (GKE's). */
-static bool is_plugin_socket(const char *name) {
+bool foreign_is_socket(const char *name) {
     size_t length = strlen(name);
     return !strncasecmp(name, "nvidia", 6) && length > strlen("nvidia.sock") - 1 &&
            !strcmp(name + length - 5, ".sock");
 }
 
-static bool answers(const char *path) {
+bool foreign_answers(const char *path) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     if (strlen(path) >= sizeof address.sun_path) {
         return true; /* cannot be asked, so it may be alive */
@@ -50,11 +50,11 @@ bool foreign_plugin(const char *plugin_dir, char *path, size_t size) {
     bool found = false;
     struct dirent *entry;
     while (!found && (entry = readdir(entries))) {
-        if (!is_plugin_socket(entry->d_name)) {
+        if (!foreign_is_socket(entry->d_name)) {
             continue;
         }
         int length = snprintf(path, size, "%s/%s", plugin_dir, entry->d_name);
-        found = length > 0 && (size_t)length < size && answers(path);
+        found = length > 0 && (size_t)length < size && foreign_answers(path);
     }
     closedir(entries);
     return found;
@@ -131,11 +131,11 @@ bool foreign_remove_dead(const char *plugin_dir, int wait_seconds) {
     bool gone = true;
     struct dirent *entry;
     while ((entry = readdir(entries))) {
-        if (!is_plugin_socket(entry->d_name)) {
+        if (!foreign_is_socket(entry->d_name)) {
             continue;
         }
         snprintf(path, sizeof path, "%s/%s", plugin_dir, entry->d_name);
-        if (answers(path)) {
+        if (foreign_answers(path)) {
             notice(path, "a device plugin still answers here and was left alone");
             gone = false;
         } else if (unlink(path) && errno != ENOENT) {

@@ -6,6 +6,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Is it the name of such a plugin's socket? */
+bool foreign_is_socket(const char *name);
+/* Does anybody listen there? */
+bool foreign_answers(const char *path);
+
 /* A socket of an NVIDIA device plugin in the kubelet's directory that answers; its path in `path`. */
 bool foreign_plugin(const char *plugin_dir, char *path, size_t size);
 

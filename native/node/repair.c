@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The repair, see repair.h. GPUs that are lost would kill the plugin while it starts, so they answer until it has; the
+ * file says from when on they are lost again, so that being killed here heals nobody. */
+#include "repair.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "layout.h"
+#include "plugin_health.h"
+#include "plugin_process.h"
+#include "problem.h"
+#include "repair_look.h"
+
+static const double RAISE_SECONDS = 0.3;
+static const uint64_t HELD_LONGER_NS = 5000000000u; /* than the repair may take */
+
+/* One at a time: two plugins' worth of signals would wait for each other's sockets. Freed by death. -1 after a problem. */
+static int take_turn(const struct ctl *ctl, const char *subject, double deadline) {
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/" DRIVER, ctl->root);
+    int turn = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (turn < 0) {
+        problem_errno(path, "cannot be opened");
+        return -1;
+    }
+    while (flock(turn, LOCK_EX | LOCK_NB)) {
+        if (errno != EWOULDBLOCK || clock_seconds() > deadline) {
+            problem(subject, "another repair did not end within %d s; try again", ctl->timeout);
+            close(turn);
+            return -1;
+        }
+        clock_pause();
+    }
+    return turn;
+}
+
+/* From when on lost GPUs are lost; 0: at once. */
+static int lost_from(const struct ctl *ctl, const char *subject, uint64_t from_ns) {
+    static struct change change;
+    change.subject = subject;
+    int code = change_open(&change, ctl, true);
+    for (uint32_t slot = 0; code == EXIT_FINE && slot < GS_SLOTS; slot++) {
+        if (change.states[slot].lost && change.states[slot].lost_from_ns != from_ns) {
+            change_state(&change, slot)->lost_from_ns = from_ns;
+        }
+    }
+    if (code == EXIT_FINE) {
+        change_commit(&change);
+        change_close(&change);
+    }
+    return code;
+}
+
+static void raise_again(const struct ctl *ctl, const char *subject, uint64_t slots) {
+    static struct change change;
+    change.subject = subject;
+    if (change_open(&change, ctl, true) != EXIT_FINE) {
+        return;
+    }
+    for (uint32_t slot = ctl_next(slots, 0); slot < GS_SLOTS; slot = ctl_next(slots, slot + 1)) {
+        change_xids(&change, slot);
+    }
+    change_commit(&change);
+    change_close(&change);
+}
+
+static int wait_for_kubelet(const struct ctl *ctl, const char *subject, struct look *look,
+                            double deadline) {
+    double raised = 0;
+    for (;;) {
+        uint64_t missing = 0;
+        enum seen seen = look_again(look, &missing);
+        if (seen == SEEN_ALL) {
+            return EXIT_FINE;
+        }
+        double now = clock_seconds();
+        if (now > deadline) {
+            char text[512];
+            problem(subject,
+                    "cleared, but not repaired within %d s: waited for %s; see the device-plugin "
+                    "container's log, then clear again",
+                    ctl->timeout, look_text(look, seen, missing, text, sizeof text));
+            return EXIT_MACHINE;
+        }
+        /* The plugin listens a moment after it has registered: what it missed is raised again. */
+        if (seen == SEEN_BROKEN_AS_HEALTHY && now - raised > RAISE_SECONDS) {
+            raise_again(ctl, subject, missing);
+            raised = now;
+        }
+        clock_pause();
+    }
+}
+
+static int repair_now(const struct ctl *ctl, const char *subject, struct look *look,
+                      double deadline) {
+    char names[256];
+    int code = lost_from(ctl, subject,
+                         clock_boot_ns() + (uint64_t)ctl->timeout * 1000000000u + HELD_LONGER_NS);
+    if (code != EXIT_FINE) {
+        return code;
+    }
+    look_before(look);
+    int told = plugin_hang_up(ctl->proc);
+    if (told > 0) {
+        printf("gpu-sim: the device plugin looks for its GPUs anew\n");
+        fflush(stdout);
+        code = wait_for_kubelet(ctl, subject, look, deadline);
+    } else if (!told) {
+        notice(
+            subject,
+            "no process nvidia-device-plugin here; cleared only: the plugin takes the GPUs when it "
+            "starts");
+    }
+    int held = lost_from(ctl, subject, 0);
+    code = told < 0 ? EXIT_MACHINE : code != EXIT_FINE ? code : held;
+    if (code == EXIT_FINE && told > 0) {
+        uint64_t standing = repair_standing(look->inventory);
+        printf("gpu-sim: the kubelet has %u of %u GPUs%s%s\n", look->healthy, look->present,
+               standing ? "; still broken: " : "",
+               standing ? ctl_names(standing, names, sizeof names) : "");
+    }
+    return code;
+}
+
+int repair(const struct ctl *ctl, const char *subject, uint64_t asked, uint64_t broken) {
+    double deadline = clock_seconds() + ctl->timeout;
+    struct opened opened;
+    char names[256];
+    if (!ctl->plugin_dir) {
+        notice(subject, "cleared only: no folder of device plugins is named (--plugin-dir or "
+                        "$GPU_SIM_PLUGIN_DIR)");
+        return EXIT_FINE;
+    }
+    if (access(ctl->plugin_dir, F_OK)) {
+        notice(subject, "cleared only: there is no folder %s", ctl->plugin_dir);
+        return EXIT_FINE;
+    }
+    int turn = take_turn(ctl, subject, deadline);
+    if (turn < 0) {
+        return EXIT_MACHINE;
+    }
+    int code = opened_open(&opened, ctl->root, false);
+    if (code == EXIT_FINE) {
+        struct look look = {.inventory = opened.inventory, .plugin_dir = ctl->plugin_dir};
+        look.needed = broken | look_unhealthy(&look, asked);
+        if (look.needed) {
+            code = repair_now(ctl, subject, &look, deadline);
+        } else {
+            printf("gpu-sim: %s healthy to the kubelet, nothing to repair\n",
+                   ctl_names(asked, names, sizeof names));
+        }
+        opened_close(&opened);
+    }
+    close(turn);
+    return code;
+}
+
+int ctl_after(const struct ctl *ctl, const struct change *change) {
+    return change->asked ? repair(ctl, change->subject, change->asked, change->cleared) : EXIT_FINE;
+}
