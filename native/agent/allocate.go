@@ -23,7 +23,7 @@ type allocator struct {
 	limit                 limits
 	api                   *mirror
 	events                *recorder
-	kubelet, node, words  *sayer // what was said of: pod-resources, the node program, its notes
+	kubelet, node, notes  *sayer // what was said of: pod-resources, the node program, its notes
 
 	text      string             // last given to the node program with success
 	given     time.Time          // when that was; zero: not yet
@@ -33,7 +33,7 @@ type allocator struct {
 
 func newAllocator(o options, limit limits, api *mirror, events *recorder, log *log.Logger) *allocator {
 	return &allocator{socket: o.podResources, root: o.root, program: o.program, policy: o.policy, limit: limit, api: api,
-		events: events, kubelet: &sayer{log: log}, node: &sayer{log: log}, words: &sayer{log: log}}
+		events: events, kubelet: &sayer{log: log}, node: &sayer{log: log}, notes: &sayer{log: log}}
 }
 
 // follow reconciles until ctx ends, early when the API has news of a pod.
@@ -87,10 +87,10 @@ func (a *allocator) reconcile(ctx context.Context) {
 		return
 	}
 	a.node.fine()
-	if done.words == "" {
-		a.words.fine()
+	if done.notes == "" {
+		a.notes.fine()
 	} else {
-		a.words.problem(done.words)
+		a.notes.problem(done.notes)
 	}
 	a.text, a.given = text, now
 }

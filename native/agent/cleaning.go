@@ -72,7 +72,7 @@ func waitForPlugin(dir string, limit, poll time.Duration) string {
 		return ""
 	}
 	for deadline := time.Now().Add(limit); ; time.Sleep(poll) {
-		if socket := answering(dir, poll); socket == "" || time.Now().After(deadline) {
+		if socket := answering(dir); socket == "" || time.Now().After(deadline) {
 			return socket
 		}
 	}

@@ -6,15 +6,21 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"net"
+	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 )
 
-const faultsAnnotation = "gpu-sim.io/faults"
+const (
+	faultsAnnotation = "gpu-sim.io/faults"
+	dialLimit        = time.Second
+)
 
 // declarer keeps the declared faults of the node equal to what is asked for.
 type declarer struct {
@@ -125,7 +131,7 @@ func (d *declarer) waitForPlugin(ctx context.Context) {
 	}
 	for deadline := time.Now().Add(d.limit.plugin); ctx.Err() == nil; pause(ctx, d.limit.poll*4, nil) {
 		checkpoint := filepath.Join(d.pluginDir, "kubelet_internal_checkpoint")
-		if answering(d.pluginDir, d.limit.poll) != "" &&
+		if answering(d.pluginDir) != "" &&
 			call(ctx, d.limit.program, d.options.program, "", "ready", "--root", d.root, "--checkpoint", checkpoint).code == exitFine {
 			break
 		}
@@ -137,13 +143,17 @@ func (d *declarer) waitForPlugin(ctx context.Context) {
 	d.registered = true
 }
 
-// answering gives a socket of the device plugin that accepts connections, or nothing.
-func answering(dir string, limit time.Duration) string {
+// answering gives a socket of the device plugin that accepts connections, or nothing. Only a refusal means that nobody
+// listens: a plugin may be slow.
+func answering(dir string) string {
 	found := ""
 	sockets, _ := filepath.Glob(filepath.Join(dir, "nvidia*.sock"))
 	for _, socket := range sockets {
-		if connection, err := net.DialTimeout("unix", socket, limit); err == nil {
+		connection, err := net.DialTimeout("unix", socket, dialLimit)
+		if err == nil {
 			_ = connection.Close()
+		}
+		if !errors.Is(err, syscall.ECONNREFUSED) && !errors.Is(err, os.ErrNotExist) {
 			found = socket
 		}
 	}

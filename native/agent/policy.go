@@ -15,6 +15,9 @@ const (
 	utilizationAnnotation = "gpu-sim.io/utilization"
 )
 
+// mostMemory, in MiB, is what the node program takes at most; one pod's word must not spoil the text of all.
+const mostMemory = 16777216
+
 // usageOfGPU is in the words of `gpu-sim allocate`: memory none, whole, N% or NMiB; utilization none, N or LOW-HIGH.
 type usageOfGPU struct{ memory, utilization string }
 
@@ -63,11 +66,10 @@ func (policy usageOfGPU) of(annotations map[string]string) (usageOfGPU, []string
 	}
 	got := policy
 	if text, there := annotations[memoryAnnotation]; there {
-		if numberShape.MatchString(text) {
-			number, _ := strconv.Atoi(text)
+		if number, _ := strconv.Atoi(text); numberShape.MatchString(text) && number <= mostMemory {
 			got.memory = fmt.Sprintf("%dMiB", number)
 		} else {
-			wrong(memoryAnnotation, fmt.Sprintf("must be a whole number of MiB such as 20000, got %q", text), policy.memory)
+			wrong(memoryAnnotation, fmt.Sprintf("must be a whole number of MiB such as 20000, at most %d, got %q", mostMemory, text), policy.memory)
 		}
 	}
 	if text, there := annotations[utilizationAnnotation]; there {

@@ -26,6 +26,7 @@ const (
 type result struct {
 	code  int
 	words string // both of its outputs, in lines
+	notes string // what came on stderr
 }
 
 // call runs the node program with text on its standard input. Not having run, or not in time, is exitBroken.
@@ -35,18 +36,21 @@ func call(ctx context.Context, limit time.Duration, program, text string, args .
 	command := exec.CommandContext(ctx, program, args...)
 	command.Stdin = strings.NewReader(text)
 	command.WaitDelay = time.Second
-	output, err := command.CombinedOutput()
-	words := strings.TrimSpace(string(output))
+	var output, problems strings.Builder
+	command.Stdout, command.Stderr = &output, &problems
+	err := command.Run()
+	notes := strings.TrimSpace(problems.String())
+	words := strings.TrimSpace(output.String() + notes)
 	var ended *exec.ExitError
 	switch {
 	case err == nil:
-		return result{exitFine, words}
+		return result{exitFine, words, notes}
 	case ctx.Err() == context.DeadlineExceeded:
 		err = errors.New("no end within " + limit.String())
 	case errors.As(err, &ended) && ended.Exited():
-		return result{ended.ExitCode(), words}
+		return result{ended.ExitCode(), words, notes}
 	}
-	return result{exitBroken, strings.TrimSpace(words + "\n" + program + ": " + err.Error())}
+	return result{exitBroken, strings.TrimSpace(words + "\n" + program + ": " + err.Error()), notes}
 }
 
 // mostSaid bounds what one subject has to say between two successes: texts may differ by a port or a time.
