@@ -78,7 +78,7 @@ int ctl_xid(struct change *change, int count, char **words) {
     if (code == EXIT_USAGE) {
         return code;
     }
-    if (code == EXIT_FINE && gs_parse_number(word, 1, XID_MAX, &xid)) {
+    if (gs_parse_number(word, 1, XID_MAX, &xid)) {
         problem(change->subject, "no Xid, got %s; give a number from 1 to %d, such as 48, 79 or 94",
                 word, XID_MAX);
         code = EXIT_INPUT;

@@ -29,7 +29,9 @@ static const struct {
 enum { CODES = sizeof codes / sizeof *codes };
 
 static const char *bare(const char *name) {
-    return name + (!strncmp(name, "NVML_ERROR_", 11) ? 11 : !strncmp(name, "NVML_", 5) ? 5 : 0);
+    return name + (!strncasecmp(name, "NVML_ERROR_", 11) ? 11
+                   : !strncasecmp(name, "NVML_", 5)      ? 5
+                                                         : 0);
 }
 
 const char *ctl_code_name(int code) {

@@ -25,12 +25,14 @@ def event(timeout=2000):
     except nvml.NVMLError as error:
         return type(error).__name__
     return [at(h) for h in handles].index(at(found.device)), found.eventType, found.eventData
+import time
 for line in sys.stdin:
     try:
         answer = eval(line)
     except nvml.NVMLError as error:
         answer = type(error).__name__
-    print(repr(answer), flush=True)
+    plain = isinstance(answer, (int, float, str, list, tuple, dict, type(None)))
+    print(repr(answer if plain else str(answer)), flush=True)
 """
 
 

@@ -46,7 +46,7 @@ def serve(deaf: float) -> None:
     handles = [nvml.nvmlDeviceGetHandleByIndex(i) for i in range(nvml.nvmlDeviceGetCount())]
     healthy = {nvml.nvmlDeviceGetUUID(handle): handle for handle in handles}
     with contextlib.suppress(FileNotFoundError):
-        os.unlink("nvidia-gpu.sock")
+        Path("nvidia-gpu.sock").unlink()
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind("nvidia-gpu.sock")
         listening.listen(64)
