@@ -66,6 +66,10 @@ func TestAllocationIsTheKubeletsWithPolicyAndAnnotations(t *testing.T) {
 	if calls := r.given("calls"); !strings.Contains(calls, "allocate --root "+r.root+"\n") {
 		t.Errorf("called with %q", calls)
 	}
+	// A process is one on all GPUs of its container, and another one when the pod's name comes back.
+	if got := r.given("allocation"); strings.Count(got, fmt.Sprintf(" pid=%d ", pid("u-2", "main"))) != 2 {
+		t.Errorf("pid of u-2: %q", got)
+	}
 }
 
 func TestAllocationIsGivenWhenItChangedAndNowAndThen(t *testing.T) {

@@ -75,6 +75,9 @@ func TestReadinessIsWaitedFor(t *testing.T) {
 	}
 }
 
+// complete is what the first release's chart gives.
+var complete = []string{"run", "--root=/x", "--release=r", "--namespace=s", "--node=n", "--daemonset=d", "--daemonset-namespace=e", "--kubeconfig=/nowhere"}
+
 func TestCommandLine(t *testing.T) {
 	termination := filepath.Join(t.TempDir(), "termination-log")
 	if err := os.WriteFile(termination, nil, 0o644); err != nil {
@@ -91,6 +94,12 @@ func TestCommandLine(t *testing.T) {
 		{[]string{"check-nodes", "--namespace=n", "--daemonset=d", "--selector=a=b", "extra"}, 2, []string{`unexpected arguments, got ["extra"]`}},
 		{[]string{"check-nodes", "--namespace=n", "--daemonset=d", "--selector=a b"}, 2, []string{`--selector: not a label selector, got "a b"`}},
 		{[]string{"check-nodes", "--namespace=n", "--daemonset=d", "--selector=a=b", "--kubeconfig=/nowhere"}, 1, []string{"no access to the Kubernetes API", "--kubeconfig"}},
+		{append(complete, "--allocation-memory=half", "--allocation-utilization=80-20", "--fault= ", "--fault=a\nb", "--node-selector=a in (b)"), 2, []string{
+			`--allocation-memory: must be none, whole or 0% to 100%, got "half"`, `--allocation-utilization: must be none`, `got "80-20"`,
+			`--fault: must be one line, got " "`, `--fault: must be one line, got "a\nb"`, `--node-selector: must be key=value,…, got "a in (b)"`}},
+		{append(complete, "--allocation-memory=whole", "--allocation-utilization=7", "--fault=xid --gpu 3 79", "--fault=lost --gpu 1",
+			"--node-selector=a=b,c=d", "--pod-resources=/p/kubelet.sock", "--pod=p-1", "--kubeconfig=/nowhere"), 1, []string{"no access to the Kubernetes API"}},
+		{complete, 1, []string{"no access to the Kubernetes API"}},
 		{[]string{"run", "-h"}, 0, []string{"-daemonset-namespace"}},
 	} {
 		var out bytes.Buffer

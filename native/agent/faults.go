@@ -102,10 +102,8 @@ func (d *declarer) acknowledge(node *seen, text string, done result) {
 		}
 		return
 	}
-	message := set + ": " + done.words
-	if done.words == "" {
-		message = set
-	}
+	// The node program's own name on each line says nothing here.
+	message := strings.TrimSuffix(set+"\n"+strings.ReplaceAll("\n"+done.words, "\ngpu-sim: ", "\n")[1:], "\n")
 	d.log.Printf("%s: %s", reason, message)
 	d.events.tell("Node", node, eventType, reason, message)
 }

@@ -86,21 +86,28 @@ func holdNode(ctx context.Context, o options, poll time.Duration, log *log.Logge
 	return nil, ctx.Err()
 }
 
-// lockFile never waits. A lock on a file that has lost its name meanwhile is an error too.
+// lockFile never waits.
 func lockFile(path string) (*os.File, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	if err == nil && !sameFile(file, path) {
-		err = errors.New("it was replaced")
-	}
-	if err != nil {
+	if err := lockOpened(file, path); err != nil {
 		_ = file.Close()
 		return nil, err
 	}
 	return file, nil
+}
+
+// lockOpened fails on a file that has lost its name since it was opened, too.
+func lockOpened(file *os.File, path string) error {
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return err
+	}
+	if !sameFile(file, path) {
+		return errors.New("it was replaced")
+	}
+	return nil
 }
 
 // stillHeld tells whether a lock had before is still worth something: somebody may have emptied the root by hand.

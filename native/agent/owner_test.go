@@ -227,4 +227,5 @@ func TestLockOnAFileWithoutItsNameIsWorthNothing(t *testing.T) {
 	if sameFile(held, path) {
 		t.Error("a replaced file counts")
 	}
+	wantError(t, lockOpened(held, path), "it was replaced")
 }

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.harness import cache, command, go_build, needs, versions
+from tests.harness import cache, command, go_build, golang, needs, versions
 from tests.harness.wait import wait_until
 
 pytestmark = pytest.mark.native
@@ -160,6 +160,20 @@ def test_uninstalled_release_leaves_nothing(tmp_path: Path, native: Path, emptie
         agent.wait()
     assert "node n7 is cleaned: DaemonSet gpus/mock" in log.read_text()
     assert not root.exists()
+
+
+def test_allocation_and_faults_reach_the_inventory(tmp_path: Path, native: Path) -> None:
+    """The agent in a Go test with a fake API and a kubelet's socket, the node program as built."""
+    if os.geteuid():
+        needs.skip("root", "the installer makes device nodes")
+    root, program = tmp_path / "node", native / "gpu-sim"
+    place = ["--root", root, "--release", "feat-a", "--namespace", "team", "--node", "n7", "--pod", "p-1"]
+    library = ["--library", native / "libnvidia-ml-mock.so", "--proc", tmp_path / "none"]
+    command.run([program, "install", *place, "--count", "4", *library])
+    extra = golang.environment() | {"GPU_SIM_AGENT_PROGRAM": str(program), "GPU_SIM_AGENT_ROOT": str(root)}
+    argv = [golang.go(), "test", "-v", "-count=1", "-run", "^TestWithTheNodeProgram$", "."]
+    done = command.run(argv, cwd=go_build.AGENT, extra=extra)
+    assert "--- PASS: TestWithTheNodeProgram" in done.out
 
 
 def test_says_all_that_is_missing() -> None:
