@@ -1,277 +1,185 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Each field of nvidia-smi --query-gpu with its names, its unit and the question it asks the library. */
+ * Each field of nvidia-smi's queries with its names, its unit and the question it asks. */
 #include "smi_fields.h"
 
-#include <stdio.h>
-#include <sys/time.h>
-#include <time.h>
+#include <string.h>
 
-static bool number(struct smi_value *value, nvmlReturn_t answer, unsigned long long got) {
-    snprintf(value->text, sizeof value->text, "%llu", got);
-    return answer == NVML_SUCCESS;
-}
+/* The real one has a counter for each memory, and one for all of them. */
+#define ECC_FIELD(name, error, counter, location)                                                  \
+    {name, "", "", smi_ecc_counter, SMI_COUNTER(error, counter, location)}
+#define ECC_FIELDS(prefix, error, counter)                                                         \
+    ECC_FIELD(prefix "device_memory", error, counter, NVML_MEMORY_LOCATION_DEVICE_MEMORY),         \
+        ECC_FIELD(prefix "dram", error, counter, NVML_MEMORY_LOCATION_DRAM),                       \
+        ECC_FIELD(prefix "register_file", error, counter, NVML_MEMORY_LOCATION_REGISTER_FILE),     \
+        ECC_FIELD(prefix "l1_cache", error, counter, NVML_MEMORY_LOCATION_L1_CACHE),               \
+        ECC_FIELD(prefix "l2_cache", error, counter, NVML_MEMORY_LOCATION_L2_CACHE),               \
+        ECC_FIELD(prefix "texture_memory", error, counter, NVML_MEMORY_LOCATION_TEXTURE_MEMORY),   \
+        ECC_FIELD(prefix "cbu", error, counter, NVML_MEMORY_LOCATION_CBU),                         \
+        ECC_FIELD(prefix "sram", error, counter, NVML_MEMORY_LOCATION_SRAM),                       \
+        ECC_FIELD(prefix "total", error, counter, SMI_ALL_LOCATIONS)
 
-static bool word(struct smi_value *value, nvmlReturn_t answer, const char *text) {
-    snprintf(value->text, sizeof value->text, "%s", text);
-    return answer == NVML_SUCCESS;
-}
-
-enum { NAME, SERIAL, UUID, VBIOS };
-
-static bool text(nvmlDevice_t device, int what, struct smi_value *value) {
-    nvmlReturn_t answer =
-        what == NAME     ? nvmlDeviceGetName(device, value->text, sizeof value->text)
-        : what == SERIAL ? nvmlDeviceGetSerial(device, value->text, sizeof value->text)
-        : what == UUID   ? nvmlDeviceGetUUID(device, value->text, sizeof value->text)
-                         : nvmlDeviceGetVbiosVersion(device, value->text, sizeof value->text);
-    return answer == NVML_SUCCESS;
-}
-
-enum { DRIVER, COUNT, TIMESTAMP, INDEX };
-
-static bool node(nvmlDevice_t device, int what, struct smi_value *value) {
-    unsigned got = 0;
-    if (what == DRIVER) {
-        return nvmlSystemGetDriverVersion(value->text, sizeof value->text) == NVML_SUCCESS;
-    }
-    if (what == COUNT) {
-        nvmlReturn_t answer = nvmlDeviceGetCount_v2(&got);
-        return number(value, answer, got);
-    }
-    if (what == INDEX) {
-        nvmlReturn_t answer = nvmlDeviceGetIndex(device, &got);
-        return number(value, answer, got);
-    }
-    struct timeval now;
-    struct tm local;
-    gettimeofday(&now, NULL);
-    localtime_r(&now.tv_sec, &local);
-    size_t used = strftime(value->text, sizeof value->text, "%Y/%m/%d %H:%M:%S", &local);
-    snprintf(value->text + used, sizeof value->text - used, ".%03d", (int)(now.tv_usec / 1000));
-    return true;
-}
-
-enum { BUS_ID, DOMAIN, BUS, DEVICE, DEVICE_ID, SUB_DEVICE_ID };
-
-static bool pci(nvmlDevice_t device, int what, struct smi_value *value) {
-    nvmlPciInfo_t info;
-    if (nvmlDeviceGetPciInfo_v3(device, &info) != NVML_SUCCESS) {
-        return false;
-    }
-    if (what == BUS_ID) {
-        return word(value, NVML_SUCCESS, info.busId);
-    }
-    unsigned numbers[] = {[DOMAIN] = info.domain,
-                          [BUS] = info.bus,
-                          [DEVICE] = info.device,
-                          [DEVICE_ID] = info.pciDeviceId,
-                          [SUB_DEVICE_ID] = info.pciSubSystemId};
-    int width = what >= DEVICE_ID ? 8 : what == DOMAIN ? 4 : 2;
-    snprintf(value->text, sizeof value->text, "0x%0*X", width, numbers[what]);
-    return true;
-}
-
-enum { TOTAL, RESERVED, USED, FREE };
-
-static bool memory(nvmlDevice_t device, int what, struct smi_value *value) {
-    nvmlMemory_v2_t info = {.version = nvmlMemory_v2};
-    nvmlReturn_t answer = nvmlDeviceGetMemoryInfo_v2(device, &info);
-    unsigned long long bytes[] = {info.total, info.reserved, info.used, info.free};
-    return number(value, answer, bytes[what] >> 20);
-}
-
-enum { GPU_LOAD, MEMORY_LOAD };
-
-static bool utilization(nvmlDevice_t device, int what, struct smi_value *value) {
-    nvmlUtilization_t rates = {0};
-    nvmlReturn_t answer = nvmlDeviceGetUtilizationRates(device, &rates);
-    return number(value, answer, what == GPU_LOAD ? rates.gpu : rates.memory);
-}
-
-enum { DRAW, LIMIT, ENFORCED, DEFAULT, LOWEST, HIGHEST };
-
-static bool field(nvmlDevice_t device, unsigned id, unsigned *got) {
-    nvmlFieldValue_t value = {.fieldId = id};
-    nvmlReturn_t answer = nvmlDeviceGetFieldValues(device, 1, &value);
-    *got = value.value.uiVal;
-    return answer == NVML_SUCCESS && value.nvmlReturn == NVML_SUCCESS;
-}
-
-static bool temperature(nvmlDevice_t device, int what, struct smi_value *value) {
-    unsigned got = 0;
-    if (what) {
-        bool known = field(device, NVML_FI_DEV_MEMORY_TEMP, &got);
-        return known ? number(value, NVML_SUCCESS, got)
-                     : word(value, NVML_SUCCESS, "N/A"); /* the real one: without brackets */
-    }
-    nvmlReturn_t answer = nvmlDeviceGetTemperature(device, NVML_TEMPERATURE_GPU, &got);
-    return number(value, answer, got);
-}
-
-static bool power_field(nvmlDevice_t device, int what, struct smi_value *value) {
-    unsigned milliwatts = 0;
-    bool known = field(device, (unsigned)what, &milliwatts);
-    snprintf(value->text, sizeof value->text, "%u.%02u", milliwatts / 1000, milliwatts % 1000 / 10);
-    return known;
-}
-
-static bool power(nvmlDevice_t device, int what, struct smi_value *value) {
-    unsigned milliwatts = 0, other = 0;
-    nvmlReturn_t answer = NVML_SUCCESS;
-    switch (what) {
-    case DRAW:
-        answer = nvmlDeviceGetPowerUsage(device, &milliwatts);
-        break;
-    case LIMIT:
-        answer = nvmlDeviceGetPowerManagementLimit(device, &milliwatts);
-        break;
-    case ENFORCED:
-        answer = nvmlDeviceGetEnforcedPowerLimit(device, &milliwatts);
-        break;
-    case DEFAULT:
-        answer = nvmlDeviceGetPowerManagementDefaultLimit(device, &milliwatts);
-        break;
-    case LOWEST:
-        answer = nvmlDeviceGetPowerManagementLimitConstraints(device, &milliwatts, &other);
-        break;
-    default:
-        answer = nvmlDeviceGetPowerManagementLimitConstraints(device, &other, &milliwatts);
-    }
-    snprintf(value->text, sizeof value->text, "%u.%02u", milliwatts / 1000, milliwatts % 1000 / 10);
-    return answer == NVML_SUCCESS;
-}
-
-static bool clock_now(nvmlDevice_t device, int what, struct smi_value *value) {
-    unsigned got = 0;
-    nvmlReturn_t answer = nvmlDeviceGetClockInfo(device, (nvmlClockType_t)what, &got);
-    return number(value, answer, got);
-}
-
-static bool clock_highest(nvmlDevice_t device, int what, struct smi_value *value) {
-    unsigned got = 0;
-    nvmlReturn_t answer = nvmlDeviceGetMaxClockInfo(device, (nvmlClockType_t)what, &got);
-    return number(value, answer, got);
-}
-
-enum { GEN_NOW, GEN_MAX, WIDTH_NOW, WIDTH_MAX };
-
-static bool pcie(nvmlDevice_t device, int what, struct smi_value *value) {
-    unsigned got = 0;
-    nvmlReturn_t answer = what == GEN_NOW     ? nvmlDeviceGetCurrPcieLinkGeneration(device, &got)
-                          : what == GEN_MAX   ? nvmlDeviceGetMaxPcieLinkGeneration(device, &got)
-                          : what == WIDTH_NOW ? nvmlDeviceGetCurrPcieLinkWidth(device, &got)
-                                              : nvmlDeviceGetMaxPcieLinkWidth(device, &got);
-    return number(value, answer, got);
-}
-
-static bool enabled(struct smi_value *value, nvmlReturn_t answer, bool on) {
-    return word(value, answer, on ? "Enabled" : "Disabled");
-}
-
-enum { PERSISTENCE, DISPLAY_ACTIVE, ECC_NOW, ECC_PENDING, MIG_NOW, MIG_PENDING };
-
-static bool mode(nvmlDevice_t device, int what, struct smi_value *value) {
-    nvmlEnableState_t now = NVML_FEATURE_DISABLED, pending = NVML_FEATURE_DISABLED;
-    unsigned mig_now = 0, mig_pending = 0;
-    nvmlReturn_t answer;
-    switch (what) {
-    case PERSISTENCE:
-        answer = nvmlDeviceGetPersistenceMode(device, &now);
-        return enabled(value, answer, now);
-    case DISPLAY_ACTIVE:
-        answer = nvmlDeviceGetDisplayActive(device, &now);
-        return enabled(value, answer, now);
-    case ECC_NOW:
-    case ECC_PENDING:
-        answer = nvmlDeviceGetEccMode(device, &now, &pending);
-        return enabled(value, answer, what == ECC_NOW ? now : pending);
-    default:
-        answer = nvmlDeviceGetMigMode(device, &mig_now, &mig_pending);
-        return enabled(value, answer, what == MIG_NOW ? mig_now : mig_pending);
-    }
-}
-
-enum { COMPUTE_MODE, CAPABILITY, PSTATE, FAN };
-
-static bool other(nvmlDevice_t device, int what, struct smi_value *value) {
-    static const char *const modes[] = {"Default", "Exclusive_Thread", "Prohibited",
-                                        "Exclusive_Process"};
-    nvmlReturn_t answer;
-    if (what == COMPUTE_MODE) {
-        nvmlComputeMode_t got = NVML_COMPUTEMODE_DEFAULT;
-        answer = nvmlDeviceGetComputeMode(device, &got);
-        return word(value, answer, modes[(unsigned)got % 4]);
-    }
-    if (what == CAPABILITY) {
-        int major = 0, minor = 0;
-        answer = nvmlDeviceGetCudaComputeCapability(device, &major, &minor);
-        snprintf(value->text, sizeof value->text, "%d.%d", major, minor);
-        return answer == NVML_SUCCESS;
-    }
-    if (what == PSTATE) {
-        nvmlPstates_t got = NVML_PSTATE_0;
-        answer = nvmlDeviceGetPerformanceState(device, &got);
-        snprintf(value->text, sizeof value->text, "P%d", (int)got);
-        return answer == NVML_SUCCESS && got != NVML_PSTATE_UNKNOWN;
-    }
-    unsigned speed = 0;
-    answer = nvmlDeviceGetFanSpeed(device, &speed);
-    return number(value, answer, speed);
-}
-
-/* The first name is the one in the header; others are accepted. */
-const struct smi_field smi_fields[] = {
-    {"timestamp", "", "", node, TIMESTAMP},
-    {"driver_version", "", "", node, DRIVER},
-    {"count", "", "", node, COUNT},
-    {"name", "gpu_name", "", text, NAME},
-    {"serial", "gpu_serial", "", text, SERIAL},
-    {"uuid", "gpu_uuid", "", text, UUID},
-    {"pci.bus_id", "gpu_bus_id", "", pci, BUS_ID},
-    {"pci.domain", "", "", pci, DOMAIN},
-    {"pci.bus", "", "", pci, BUS},
-    {"pci.device", "", "", pci, DEVICE},
-    {"pci.device_id", "", "", pci, DEVICE_ID},
-    {"pci.sub_device_id", "", "", pci, SUB_DEVICE_ID},
-    {"pcie.link.gen.current", "pcie.link.gen.gpucurrent", "", pcie, GEN_NOW},
-    {"pcie.link.gen.max", "", "", pcie, GEN_MAX},
-    {"pcie.link.width.current", "", "", pcie, WIDTH_NOW},
-    {"pcie.link.width.max", "", "", pcie, WIDTH_MAX},
-    {"index", "", "", node, INDEX},
-    {"display_active", "", "", mode, DISPLAY_ACTIVE},
-    {"persistence_mode", "", "", mode, PERSISTENCE},
-    {"vbios_version", "", "", text, VBIOS},
-    {"fan.speed", "", "%", other, FAN},
-    {"pstate", "", "", other, PSTATE},
-    {"memory.total", "", "MiB", memory, TOTAL},
-    {"memory.reserved", "", "MiB", memory, RESERVED},
-    {"memory.used", "", "MiB", memory, USED},
-    {"memory.free", "", "MiB", memory, FREE},
-    {"compute_mode", "", "", other, COMPUTE_MODE},
-    {"compute_cap", "", "", other, CAPABILITY},
-    {"utilization.gpu", "", "%", utilization, GPU_LOAD},
-    {"utilization.memory", "", "%", utilization, MEMORY_LOAD},
-    {"ecc.mode.current", "", "", mode, ECC_NOW},
-    {"ecc.mode.pending", "", "", mode, ECC_PENDING},
-    {"temperature.gpu", "", "", temperature, 0},
-    {"temperature.memory", "", "", temperature, 1},
-    {"power.draw", "", "W", power, DRAW},
-    {"power.draw.average", "", "W", power_field, NVML_FI_DEV_POWER_AVERAGE},
-    {"power.draw.instant", "", "W", power_field, NVML_FI_DEV_POWER_INSTANT},
-    {"power.limit", "", "W", power, LIMIT},
-    {"enforced.power.limit", "", "W", power, ENFORCED},
-    {"power.default_limit", "", "W", power, DEFAULT},
-    {"power.min_limit", "", "W", power, LOWEST},
-    {"power.max_limit", "", "W", power, HIGHEST},
-    {"clocks.current.graphics", "clocks.gr", "MHz", clock_now, NVML_CLOCK_GRAPHICS},
-    {"clocks.current.sm", "clocks.sm", "MHz", clock_now, NVML_CLOCK_SM},
-    {"clocks.current.memory", "clocks.mem", "MHz", clock_now, NVML_CLOCK_MEM},
-    {"clocks.current.video", "clocks.video", "MHz", clock_now, NVML_CLOCK_VIDEO},
-    {"clocks.max.graphics", "clocks.max.gr", "MHz", clock_highest, NVML_CLOCK_GRAPHICS},
-    {"clocks.max.sm", "", "MHz", clock_highest, NVML_CLOCK_SM},
-    {"clocks.max.memory", "clocks.max.mem", "MHz", clock_highest, NVML_CLOCK_MEM},
-    {"mig.mode.current", "", "", mode, MIG_NOW},
-    {"mig.mode.pending", "", "", mode, MIG_PENDING},
+/* In the order of --help-query-gpu. */
+static const struct smi_field gpu_fields[] = {
+    {"timestamp", "", "", smi_node, SMI_TIMESTAMP},
+    {"driver_version", "", "", smi_node, SMI_DRIVER},
+    {"vgpu_driver_capability.heterogenous_multivGPU", "", "", smi_absent, 0},
+    {"count", "", "", smi_node, SMI_COUNT},
+    {"name", "gpu_name", "", smi_identity, SMI_NAME},
+    {"serial", "gpu_serial", "", smi_identity, SMI_SERIAL},
+    {"uuid", "gpu_uuid", "", smi_identity, SMI_UUID},
+    {"pci.bus_id", "gpu_bus_id", "", smi_pci, SMI_BUS_ID},
+    {"pci.domain", "", "", smi_pci, SMI_DOMAIN},
+    {"pci.bus", "", "", smi_pci, SMI_BUS},
+    {"pci.device", "", "", smi_pci, SMI_DEVICE},
+    {"pci.baseClass", "", "", smi_pci, SMI_BASE_CLASS},
+    {"pci.subClass", "", "", smi_pci, SMI_SUB_CLASS},
+    {"pci.device_id", "", "", smi_pci, SMI_DEVICE_ID},
+    {"pci.sub_device_id", "", "", smi_pci, SMI_SUB_DEVICE_ID},
+    {"vgpu_device_capability.fractional_multiVgpu", "", "", smi_vgpu, 0},
+    {"vgpu_device_capability.heterogeneous_timeSlice_profile", "", "", smi_vgpu, 0},
+    {"vgpu_device_capability.heterogeneous_timeSlice_sizes", "", "", smi_vgpu, 0},
+    {"pcie.link.gen.current", "", "", smi_number, SMI_GEN_NOW},
+    {"pcie.link.gen.gpucurrent", "", "", smi_number, SMI_GEN_NOW},
+    {"pcie.link.gen.max", "", "", smi_number, SMI_GEN_MAX},
+    {"pcie.link.gen.gpumax", "", "", smi_number, SMI_DEVICE_GEN_MAX},
+    {"pcie.link.gen.hostmax", "", "", smi_absent, 0},
+    {"pcie.link.width.current", "", "", smi_number, SMI_WIDTH_NOW},
+    {"pcie.link.width.max", "", "", smi_number, SMI_WIDTH_MAX},
+    {"index", "", "", smi_number, SMI_INDEX},
+    {"display_mode", "", "", smi_switch, SMI_DISPLAY},
+    {"display_active", "", "", smi_switch, SMI_DISPLAY_ACTIVE},
+    {"persistence_mode", "", "", smi_switch, SMI_PERSISTENCE},
+    {"addressing_mode", "", "", smi_mode, SMI_ADDRESSING},
+    {"accounting.mode", "", "", smi_switch, SMI_ACCOUNTING},
+    {"accounting.buffer_size", "", "", smi_number, SMI_ACCOUNTING_BUFFER},
+    {"driver_model.current", "", "", smi_pair, SMI_DRIVER_MODEL},
+    {"driver_model.pending", "", "", smi_pair, SMI_DRIVER_MODEL | SMI_PENDING},
+    {"vbios_version", "", "", smi_identity, SMI_VBIOS},
+    {"inforom.img", "inforom.image", "", smi_identity, SMI_INFOROM_IMAGE},
+    {"inforom.oem", "", "", smi_identity, SMI_INFOROM_OEM},
+    {"inforom.ecc", "", "", smi_identity, SMI_INFOROM_ECC},
+    {"inforom.pwr", "inforom.power", "", smi_identity, SMI_INFOROM_POWER},
+    {"reset_status.reset_required", "", "", smi_field, NVML_FI_DEV_RESET_STATUS},
+    {"reset_status.drain_and_reset_recommended", "", "", smi_field,
+     NVML_FI_DEV_DRAIN_AND_RESET_STATUS},
+    {"gom.current", "gpu_operation_mode.current", "", smi_pair, SMI_GOM},
+    {"gom.pending", "gpu_operation_mode.pending", "", smi_pair, SMI_GOM | SMI_PENDING},
+    {"fan.speed", "", "%", smi_number, SMI_FAN},
+    {"pstate", "", "", smi_mode, SMI_PSTATE},
+    {"clocks_event_reasons.supported", "clocks_throttle_reasons.supported", "", smi_reasons,
+     SMI_REASONS_SUPPORTED},
+    {"clocks_event_reasons.active", "clocks_throttle_reasons.active", "", smi_reasons,
+     SMI_REASONS_ACTIVE},
+    {"clocks_event_reasons.gpu_idle", "clocks_throttle_reasons.gpu_idle", "", smi_reason_or_none,
+     0},
+    {"clocks_event_reasons.applications_clocks_setting",
+     "clocks_throttle_reasons.applications_clocks_setting", "", smi_reason_or_none, 1},
+    {"clocks_event_reasons.sw_power_cap", "clocks_throttle_reasons.sw_power_cap", "",
+     smi_reason_or_none, 2},
+    {"clocks_event_reasons.hw_slowdown", "clocks_throttle_reasons.hw_slowdown", "",
+     smi_reason_or_none, 3},
+    {"clocks_event_reasons.hw_thermal_slowdown", "clocks_throttle_reasons.hw_thermal_slowdown", "",
+     smi_reason_or_none, 6},
+    {"clocks_event_reasons.hw_power_brake_slowdown",
+     "clocks_throttle_reasons.hw_power_brake_slowdown", "", smi_reason_or_none, 7},
+    {"clocks_event_reasons.sw_thermal_slowdown", "clocks_throttle_reasons.sw_thermal_slowdown", "",
+     smi_reason, 5},
+    {"clocks_event_reasons.sync_boost", "clocks_throttle_reasons.sync_boost", "",
+     smi_reason_or_none, 4},
+    {"memory.total", "", "MiB", smi_memory, SMI_FRAMEBUFFER | SMI_TOTAL},
+    {"memory.reserved", "", "MiB", smi_memory, SMI_FRAMEBUFFER | SMI_RESERVED},
+    {"memory.used", "", "MiB", smi_memory, SMI_FRAMEBUFFER | SMI_USED},
+    {"memory.free", "", "MiB", smi_memory, SMI_FRAMEBUFFER | SMI_FREE},
+    {"compute_mode", "", "", smi_mode, SMI_COMPUTE_MODE},
+    {"compute_cap", "", "", smi_identity, SMI_CAPABILITY},
+    {"utilization.gpu", "", "%", smi_utilization, SMI_GPU_LOAD},
+    {"utilization.memory", "", "%", smi_utilization, SMI_MEMORY_LOAD},
+    {"utilization.encoder", "", "%", smi_utilization, SMI_ENCODER_LOAD},
+    {"utilization.decoder", "", "%", smi_utilization, SMI_DECODER_LOAD},
+    {"utilization.jpeg", "", "%", smi_utilization, SMI_JPEG_LOAD},
+    {"utilization.ofa", "", "%", smi_utilization, SMI_OFA_LOAD},
+    {"encoder.stats.sessionCount", "", "", smi_sessions, SMI_SESSIONS},
+    {"encoder.stats.averageFps", "", "", smi_sessions, SMI_FPS},
+    {"encoder.stats.averageLatency", "", "", smi_sessions, SMI_LATENCY},
+    {"ecc.mode.current", "", "", smi_pair, SMI_ECC},
+    {"ecc.mode.pending", "", "", smi_pair, SMI_ECC | SMI_PENDING},
+    ECC_FIELDS("ecc.errors.corrected.volatile.", NVML_MEMORY_ERROR_TYPE_CORRECTED,
+               NVML_VOLATILE_ECC),
+    ECC_FIELDS("ecc.errors.corrected.aggregate.", NVML_MEMORY_ERROR_TYPE_CORRECTED,
+               NVML_AGGREGATE_ECC),
+    ECC_FIELDS("ecc.errors.uncorrected.volatile.", NVML_MEMORY_ERROR_TYPE_UNCORRECTED,
+               NVML_VOLATILE_ECC),
+    ECC_FIELDS("ecc.errors.uncorrected.aggregate.", NVML_MEMORY_ERROR_TYPE_UNCORRECTED,
+               NVML_AGGREGATE_ECC),
+    {"retired_pages.single_bit_ecc.count", "retired_pages.sbe", "", smi_retired, SMI_SINGLE_BIT},
+    {"retired_pages.double_bit.count", "retired_pages.dbe", "", smi_retired, SMI_DOUBLE_BIT},
+    {"retired_pages.pending", "", "", smi_retired, SMI_PAGES_PENDING},
+    {"temperature.gpu", "", "", smi_number, SMI_TEMPERATURE},
+    {"temperature.gpu.tlimit", "", "", smi_margin, 0},
+    {"temperature.memory", "", "", smi_memory_temperature, 0},
+    {"power.management", "", "", smi_switch, SMI_POWER_MANAGEMENT},
+    {"power.draw", "", "W", smi_power, SMI_DRAW},
+    {"power.draw.average", "", "W", smi_power_field, NVML_FI_DEV_POWER_AVERAGE},
+    {"power.draw.instant", "", "W", smi_power_field, NVML_FI_DEV_POWER_INSTANT},
+    {"power.limit", "", "W", smi_power, SMI_LIMIT},
+    {"enforced.power.limit", "", "W", smi_power, SMI_ENFORCED},
+    {"power.default_limit", "", "W", smi_power, SMI_DEFAULT},
+    {"power.min_limit", "", "W", smi_power, SMI_LOWEST},
+    {"power.max_limit", "", "W", smi_power, SMI_HIGHEST},
+    {"clocks.current.graphics", "clocks.gr", "MHz", smi_clock, SMI_CLOCK_NOW | NVML_CLOCK_GRAPHICS},
+    {"clocks.current.sm", "clocks.sm", "MHz", smi_clock, SMI_CLOCK_NOW | NVML_CLOCK_SM},
+    {"clocks.current.memory", "clocks.mem", "MHz", smi_clock, SMI_CLOCK_NOW | NVML_CLOCK_MEM},
+    {"clocks.current.video", "clocks.video", "MHz", smi_clock, SMI_CLOCK_NOW | NVML_CLOCK_VIDEO},
+    {"clocks.applications.graphics", "clocks.applications.gr", "MHz", smi_clock,
+     SMI_CLOCK_APP | NVML_CLOCK_GRAPHICS},
+    {"clocks.applications.memory", "clocks.applications.mem", "MHz", smi_clock,
+     SMI_CLOCK_APP | NVML_CLOCK_MEM},
+    {"clocks.default_applications.graphics", "clocks.default_applications.gr", "MHz", smi_clock,
+     SMI_CLOCK_APP_DEFAULT | NVML_CLOCK_GRAPHICS},
+    {"clocks.default_applications.memory", "clocks.default_applications.mem", "MHz", smi_clock,
+     SMI_CLOCK_APP_DEFAULT | NVML_CLOCK_MEM},
+    {"clocks.max.graphics", "clocks.max.gr", "MHz", smi_clock, SMI_CLOCK_MAX | NVML_CLOCK_GRAPHICS},
+    {"clocks.max.sm", "", "MHz", smi_clock, SMI_CLOCK_MAX | NVML_CLOCK_SM},
+    {"clocks.max.memory", "clocks.max.mem", "MHz", smi_clock, SMI_CLOCK_MAX | NVML_CLOCK_MEM},
+    {"mig.mode.current", "", "", smi_pair, SMI_MIG},
+    {"mig.mode.pending", "", "", smi_pair, SMI_MIG | SMI_PENDING},
+    {"gsp.mode.current", "", "", smi_pair, SMI_GSP},
+    {"gsp.mode.default", "", "", smi_pair, SMI_GSP | SMI_PENDING},
+    {"c2c.mode", "", "", smi_mode, SMI_C2C},
+    {"protected_memory.total", "", "MiB", smi_memory, SMI_PROTECTED | SMI_TOTAL},
+    {"protected_memory.used", "", "MiB", smi_memory, SMI_PROTECTED | SMI_USED},
+    {"protected_memory.free", "", "MiB", smi_memory, SMI_PROTECTED | SMI_FREE},
+    {"fabric.state", "", "", smi_fabric, SMI_FABRIC_QUERY | SMI_FABRIC_STATE},
+    {"fabric.status", "", "", smi_fabric, SMI_FABRIC_QUERY | SMI_FABRIC_STATUS},
 };
 
-const size_t smi_field_count = sizeof smi_fields / sizeof *smi_fields;
+/* Of --query-compute-apps; with smi_process the row of the process says it. */
+static const struct smi_field process_fields[] = {
+    {"timestamp", "", "", smi_node, SMI_TIMESTAMP},
+    {"gpu_name", "", "", smi_identity, SMI_NAME},
+    {"gpu_bus_id", "", "", smi_pci, SMI_BUS_ID},
+    {"gpu_serial", "", "", smi_identity, SMI_SERIAL},
+    {"gpu_uuid", "", "", smi_identity, SMI_UUID},
+    {"pid", "", "", NULL, SMI_PROCESS_PID},
+    {"process_name", "name", "", NULL, SMI_PROCESS_NAME},
+    {"used_gpu_memory", "used_memory", "MiB", NULL, SMI_PROCESS_MEMORY},
+};
+
+const struct smi_query smi_queries[] = {
+    {"--query-gpu", "--help-query-gpu", gpu_fields, sizeof gpu_fields / sizeof *gpu_fields},
+    {"--query-compute-apps", "--help-query-compute-apps", process_fields,
+     sizeof process_fields / sizeof *process_fields},
+};
+
+const struct smi_field *smi_find_field(const struct smi_query *query, const char *name,
+                                       size_t length) {
+    for (size_t i = 0; i < query->count; i++) {
+        const char *names[] = {query->fields[i].name, query->fields[i].other};
+        for (int j = 0; j < 2; j++) {
+            if (length && strlen(names[j]) == length && !memcmp(names[j], name, length)) {
+                return &query->fields[i];
+            }
+        }
+    }
+    return NULL;
+}

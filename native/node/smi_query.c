@@ -1,29 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
- * nvidia-smi --query-gpu: chooses fields by name and prints them as CSV. */
+ * nvidia-smi --query-…: chooses fields by name and prints them as CSV. */
 #include <stdio.h>
 #include <string.h>
 
 #include "smi.h"
 #include "smi_fields.h"
+#include "smi_processes.h"
 
-void smi_query_help(void) {
-    puts("List of valid properties to query for the switch \"--query-gpu=\":\n");
-    for (size_t i = 0; i < smi_field_count; i++) {
-        printf("\"%s\"%s%s%s\n", smi_fields[i].name, *smi_fields[i].other ? " or \"" : "",
-               smi_fields[i].other, *smi_fields[i].other ? "\"" : "");
+void smi_query_help(int which) {
+    const struct smi_query *query = &smi_queries[which];
+    printf("List of valid properties to query for the switch \"%s=\":\n\n", query->option);
+    for (size_t i = 0; i < query->count; i++) {
+        const struct smi_field *field = &query->fields[i];
+        printf("\"%s\"%s%s%s%s%s\n", field->name, *field->other ? " or \"" : "", field->other,
+               *field->other ? "\"" : "", *field->unit ? ", in " : "", field->unit);
     }
-}
-
-static const struct smi_field *find(const char *name, size_t length) {
-    for (size_t i = 0; i < smi_field_count; i++) {
-        const char *names[] = {smi_fields[i].name, smi_fields[i].other};
-        for (int j = 0; j < 2; j++) {
-            if (strlen(names[j]) == length && length && !memcmp(names[j], name, length)) {
-                return &smi_fields[i];
-            }
-        }
-    }
-    return NULL;
 }
 
 /* The next word of a comma-separated list, empty ones left out; false at the end. */
@@ -46,7 +37,7 @@ static bool has(const char *format, const char *word) {
     return false;
 }
 
-int smi_query_check(const char *fields, const char *format) {
+int smi_query_check(int which, const char *fields, const char *format) {
     static const char *const modifiers[] = {"csv", "noheader", "nounits"};
     const char *start;
     size_t length;
@@ -69,7 +60,7 @@ int smi_query_check(const char *fields, const char *format) {
         return SMI_INVALID_ARGUMENT;
     }
     for (const char *at = fields; next_word(&at, &start, &length);) {
-        if (!find(start, length)) {
+        if (!smi_find_field(&smi_queries[which], start, length)) {
             printf("Field \"%.*s\" is not a valid field to query.\n\n", (int)length, start);
             return SMI_INVALID_ARGUMENT;
         }
@@ -77,27 +68,67 @@ int smi_query_check(const char *fields, const char *format) {
     return SMI_FINE;
 }
 
-void smi_query(const struct smi_gpus *gpus, const char *fields, const char *format) {
+static nvmlReturn_t ask_process(const struct smi_process *process, int what,
+                                struct smi_value *value) {
+    switch (what) {
+    case SMI_PROCESS_PID:
+        return smi_say(value, NVML_SUCCESS, "%u", process->info.pid);
+    case SMI_PROCESS_NAME:
+        return nvmlSystemGetProcessName(process->info.pid, value->text, sizeof value->text);
+    default:
+        smi_process_memory(process, "", value->text, sizeof value->text);
+        return *value->text == 'N' ? NVML_ERROR_NOT_SUPPORTED : NVML_SUCCESS;
+    }
+}
+
+/* `failed` is said of every field in place of asking. */
+static void row(const struct smi_query *query, const char *fields, bool units, nvmlDevice_t device,
+                const struct smi_process *process, nvmlReturn_t failed) {
     const char *start;
     size_t length;
-    bool header = !has(format, "noheader"), units = !has(format, "nounits"), first = true;
+    bool first = true;
+    for (const char *at = fields; next_word(&at, &start, &length); first = false) {
+        const struct smi_field *field = smi_find_field(query, start, length);
+        struct smi_value value = {""};
+        nvmlReturn_t answer = failed != NVML_SUCCESS ? failed
+                              : field->ask           ? field->ask(device, field->what, &value)
+                                                     : ask_process(process, field->what, &value);
+        fputs(first ? "" : ", ", stdout);
+        if (answer != NVML_SUCCESS) {
+            printf("[%s]", smi_failure(answer));
+        } else {
+            const char *unit = units ? field->unit : "";
+            printf("%s%s%s", value.text, *unit ? " " : "", unit);
+        }
+    }
+    putchar('\n');
+}
+
+void smi_query(int which, const struct smi_gpus *gpus, const char *fields, const char *format,
+               bool again) {
+    const struct smi_query *query = &smi_queries[which];
+    const char *start;
+    size_t length;
+    bool header = !again && !has(format, "noheader"), units = !has(format, "nounits"), first = true;
     for (const char *at = fields; header && next_word(&at, &start, &length); first = false) {
-        const struct smi_field *field = find(start, length);
+        const struct smi_field *field = smi_find_field(query, start, length);
         const char *unit = units ? field->unit : "";
         printf("%s%s%s%s%s", first ? "" : ", ", field->name, *unit ? " [" : "", unit,
                *unit ? "]" : "");
     }
     fputs(header ? "\n" : "", stdout);
-    for (unsigned gpu = 0; gpu < gpus->count; gpu++) {
-        first = true;
-        for (const char *at = fields; next_word(&at, &start, &length); first = false) {
-            const struct smi_field *field = find(start, length);
-            struct smi_value value;
-            bool known = field->ask(gpus->device[gpu], field->what, &value);
-            const char *unit = known && units ? field->unit : "";
-            printf("%s%s%s%s", first ? "" : ", ", known ? value.text : "[N/A]", *unit ? " " : "",
-                   unit);
+    for (unsigned i = 0; i < gpus->count; i++) {
+        if (which == SMI_QUERY_GPU) {
+            row(query, fields, units, gpus->device[i], NULL, NVML_SUCCESS);
+            continue;
         }
-        putchar('\n');
+        struct smi_processes found;
+        nvmlReturn_t answer = smi_compute_processes(gpus->device[i], &found);
+        if (answer != NVML_SUCCESS) {
+            row(query, fields, units, gpus->device[i], NULL, answer);
+        }
+        for (unsigned j = 0; j < found.count; j++) {
+            row(query, fields, units, gpus->device[i], &found.rows[j], NVML_SUCCESS);
+        }
     }
 }

@@ -2,13 +2,14 @@
  * nvidia-smi's two plain views: the table and the list. Column by column as driver 550 prints them, since scripts cut
  * them by position. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "smi.h"
+#include "smi_facts.h"
+#include "smi_processes.h"
 
-enum { NAME_WIDTH = 27, COMMAND_WIDTH = 38, MOST_PROCESSES = 64 };
+enum { NAME_WIDTH = 27, COMMAND_WIDTH = 38 };
 
 static const char line[] =
     "+-----------------------------------------------------------------------------------------+\n";
@@ -38,145 +39,132 @@ static void head(void) {
           stdout);
 }
 
+/* What does not answer is an error, what the board does not have is not. */
+static const char *cell(nvmlReturn_t answer, const char *text) {
+    return answer == NVML_SUCCESS ? text : answer == NVML_ERROR_NOT_SUPPORTED ? "N/A" : "ERR!";
+}
+
+/* The answer of one question, with what stands behind it. */
+static const char *ask(smi_ask *question, nvmlDevice_t device, int what, const char *unit,
+                       struct smi_value *value) {
+    struct smi_value got = {""};
+    nvmlReturn_t answer = question(device, what, &got);
+    smi_say(value, answer, "%s%s", got.text, unit);
+    return cell(answer, value->text);
+}
+
+static const char *on_off(nvmlDevice_t device, int what) {
+    struct smi_value value = {""};
+    nvmlReturn_t answer = smi_switch(device, what, &value);
+    return cell(answer, *value.text == 'E' ? "On" : "Off");
+}
+
 static void first_row(unsigned index, nvmlDevice_t device) {
-    char name[NVML_DEVICE_NAME_V2_BUFFER_SIZE] = "", ecc[24] = "N/A";
-    nvmlPciInfo_t pci = {0};
-    nvmlEnableState_t persistence = NVML_FEATURE_DISABLED, display = NVML_FEATURE_DISABLED;
-    unsigned long long errors = 0;
-    nvmlDeviceGetName(device, name, sizeof name);
-    nvmlDeviceGetPciInfo_v3(device, &pci);
-    nvmlDeviceGetPersistenceMode(device, &persistence);
-    nvmlDeviceGetDisplayActive(device, &display);
-    if (nvmlDeviceGetTotalEccErrors(device, NVML_MEMORY_ERROR_TYPE_UNCORRECTED, NVML_VOLATILE_ECC,
-                                    &errors) == NVML_SUCCESS) {
-        snprintf(ecc, sizeof ecc, "%llu", errors);
+    struct smi_value name, bus, errors = {""};
+    char number[16];
+    snprintf(number, sizeof number, "%u", index);
+    nvmlReturn_t known = smi_number(device, SMI_INDEX, &errors);
+    nvmlReturn_t ecc = smi_pair(device, SMI_ECC, &errors);
+    const char *shown = ask(smi_identity, device, SMI_NAME, "", &name);
+    if (strlen(shown) > NAME_WIDTH) {
+        memcpy(name.text + NAME_WIDTH - 3, "...", 4);
     }
-    if (strlen(name) > NAME_WIDTH) {
-        memcpy(name + NAME_WIDTH - 3, "...", 4);
-    }
-    printf("|%4u  %-*s    %-3s |   %16s %3s | %20s |\n", index, NAME_WIDTH, name,
-           persistence ? "On" : "Off", pci.busId, display ? "On" : "Off", ecc);
+    const char *count = ecc != NVML_SUCCESS ? cell(ecc, "")
+                                            : ask(smi_ecc_counter, device,
+                                                  SMI_COUNTER(NVML_MEMORY_ERROR_TYPE_UNCORRECTED,
+                                                              NVML_VOLATILE_ECC, SMI_ALL_LOCATIONS),
+                                                  "", &errors);
+    count = ecc == NVML_SUCCESS && !strcmp(count, "N/A") ? "Off" : count;
+    const char *place = ask(smi_pci, device, SMI_BUS_ID, "", &bus);
+    char persistence[8]; /* an error stands one to the left */
+    const char *mode = on_off(device, SMI_PERSISTENCE);
+    snprintf(persistence, sizeof persistence, strcmp(mode, "ERR!") ? " %-4s" : "%-5s", mode);
+    printf(known == NVML_SUCCESS ? "|%4s  %-*s   %s| %18s %3s | %20s |\n"
+                                 : "|%5s %-*s   %s| %6s %15s | %20s |\n",
+           known == NVML_SUCCESS ? number : "ERR!", NAME_WIDTH, shown, persistence, place,
+           on_off(device, SMI_DISPLAY_ACTIVE), count);
 }
 
-static void second_row(nvmlDevice_t device) {
-    unsigned fan_speed = 0, degrees = 0, usage = 0, limit = 0;
-    nvmlPstates_t state = NVML_PSTATE_UNKNOWN;
+static void memory_cell(nvmlDevice_t device, char *text, size_t size) {
     nvmlMemory_v2_t memory = {.version = nvmlMemory_v2};
-    nvmlUtilization_t load = {0};
-    nvmlComputeMode_t compute = NVML_COMPUTEMODE_DEFAULT;
-    char fan[16] = "N/A", celsius[16] = "N/A", perf[16] = "N/A", draw[16] = "N/A", cap[16] = "N/A",
-         util[16] = "N/A";
-    static const char *const modes[] = {"Default", "E. Thread", "Prohibited", "E. Process"};
-
-    if (nvmlDeviceGetFanSpeed(device, &fan_speed) == NVML_SUCCESS) {
-        snprintf(fan, sizeof fan, "%u%%", fan_speed);
+    nvmlReturn_t answer = nvmlDeviceGetMemoryInfo_v2(device, &memory);
+    if (answer == NVML_SUCCESS) {
+        snprintf(text, size, "%7lluMiB / %6lluMiB", memory.used >> 20, memory.total >> 20);
+    } else if (answer == NVML_ERROR_NOT_SUPPORTED || answer == NVML_ERROR_NO_PERMISSION) {
+        snprintf(text, size, "%20s  ", "N/A");
+    } else {
+        snprintf(text, size, "%-22.22s", nvmlErrorString(answer));
     }
-    if (nvmlDeviceGetTemperature(device, NVML_TEMPERATURE_GPU, &degrees) == NVML_SUCCESS) {
-        snprintf(celsius, sizeof celsius, "%uC", degrees);
-    }
-    if (nvmlDeviceGetPerformanceState(device, &state) == NVML_SUCCESS &&
-        state != NVML_PSTATE_UNKNOWN) {
-        snprintf(perf, sizeof perf, "P%d", (int)state);
-    }
-    if (nvmlDeviceGetPowerUsage(device, &usage) == NVML_SUCCESS) {
-        snprintf(draw, sizeof draw, "%uW", usage / 1000);
-    }
-    if (nvmlDeviceGetEnforcedPowerLimit(device, &limit) == NVML_SUCCESS) {
-        snprintf(cap, sizeof cap, "%uW", limit / 1000);
-    }
-    if (nvmlDeviceGetUtilizationRates(device, &load) == NVML_SUCCESS) {
-        snprintf(util, sizeof util, "%u%%", load.gpu);
-    }
-    nvmlDeviceGetMemoryInfo_v2(device, &memory);
-    nvmlDeviceGetComputeMode(device, &compute);
-    printf("|%4s  %4s    %-4s       %7s / %5s | %7lluMiB / %6lluMiB | %7s %12s |\n", fan, celsius,
-           perf, draw, cap, memory.used >> 20, memory.total >> 20, util,
-           modes[(unsigned)compute % 4]);
 }
 
-static void third_row(nvmlDevice_t device) {
-    unsigned now = 0, pending = 0;
-    const char *mig = "N/A";
-    if (nvmlDeviceGetMigMode(device, &now, &pending) == NVML_SUCCESS) {
-        mig = now == pending ? now ? "Enabled" : "Disabled" : now ? "Enabled*" : "Disabled*";
-    }
-    printf("|                                         |                        | %20s |\n"
-           "+-----------------------------------------+------------------------+-------------------"
-           "---+\n",
-           mig);
-}
-
-enum { COMPUTE = 1, GRAPHICS = 2, MPS = 4 };
-
-struct row {
-    unsigned kinds;
-    nvmlProcessInfo_t process;
-};
-
-static int by_pid(const void *one, const void *other) {
-    unsigned a = ((const struct row *)one)->process.pid;
-    unsigned b = ((const struct row *)other)->process.pid;
-    return (a > b) - (a < b);
-}
-
-/* Adds one of the three lists; a process that is in several has one row. */
-static unsigned collect(struct row *rows, unsigned used, unsigned kind, nvmlReturn_t answer,
-                        const nvmlProcessInfo_t *found, unsigned count) {
-    for (unsigned i = 0; answer == NVML_SUCCESS && i < count; i++) {
-        unsigned at = 0;
-        while (at < used && rows[at].process.pid != found[i].pid) {
-            at++;
-        }
-        if (at == used) {
-            rows[used++] = (struct row){.process = found[i]};
-        }
-        rows[at].kinds |= kind;
-    }
-    return used;
-}
-
-static unsigned processes(unsigned index, nvmlDevice_t device) {
-    static const char *const types[] = {"", "C", "G", "C+G", "M", "M+C", "M+G", "M+C+G"};
-    struct row rows[3 * MOST_PROCESSES];
-    nvmlProcessInfo_t found[MOST_PROCESSES];
-    unsigned used = 0, shown = 0, count = MOST_PROCESSES;
-    nvmlReturn_t answer = nvmlDeviceGetComputeRunningProcesses_v3(device, &count, found);
-    used = collect(rows, used, COMPUTE, answer, found, count);
-    count = MOST_PROCESSES;
-    answer = nvmlDeviceGetGraphicsRunningProcesses_v3(device, &count, found);
-    used = collect(rows, used, GRAPHICS, answer, found, count);
-    count = MOST_PROCESSES;
-    answer = nvmlDeviceGetMPSComputeRunningProcesses_v3(device, &count, found);
-    used = collect(rows, used, MPS, answer, found, count);
-    qsort(rows, used, sizeof *rows, by_pid);
-    for (unsigned i = 0; i < used; i++) {
-        char name[256] = "", memory[24] = "N/A";
-        const nvmlProcessInfo_t *process = &rows[i].process;
-        if (rows[i].kinds == MPS) {
-            continue; /* as the real table */
-        }
-        nvmlSystemGetProcessName(process->pid, name, sizeof name);
-        size_t length = strlen(name);
-        if (process->usedGpuMemory != (unsigned long long)NVML_VALUE_NOT_AVAILABLE) {
-            snprintf(memory, sizeof memory, "%lluMiB", process->usedGpuMemory >> 20);
-        }
-        bool cut = length > COMMAND_WIDTH; /* its end says more */
-        const char *end = cut ? name + length - (COMMAND_WIDTH - 3) : name;
-        printf("|%5u   N/A  N/A%10u  %5s   %s%-*s%14s |\n", index, process->pid,
-               types[rows[i].kinds], cut ? "..." : "", cut ? COMMAND_WIDTH - 3 : COMMAND_WIDTH, end,
-               memory);
-        shown++;
+/* "49W": without the fraction. */
+static const char *whole_watts(nvmlDevice_t device, int what, struct smi_value *value) {
+    const char *shown = ask(smi_power, device, what, "", value);
+    char *point = strchr(value->text, '.');
+    if (shown == value->text && point) {
+        memcpy(point, "W", 2);
     }
     return shown;
 }
 
-void smi_table(const struct smi_gpus *gpus) {
-    unsigned running = 0;
+static void second_row(nvmlDevice_t device) {
+    static const char *const modes[] = {"Default", "E. Thread", "Prohibited", "E. Process"};
+    struct smi_value fan, degrees, state, draw, cap, load;
+    nvmlComputeMode_t compute = NVML_COMPUTEMODE_DEFAULT;
+    char memory[40];
+    nvmlReturn_t answer = nvmlDeviceGetComputeMode(device, &compute);
+    memory_cell(device, memory, sizeof memory);
+    const char *perf = ask(smi_mode, device, SMI_PSTATE, "", &state);
+    const char *limit = whole_watts(device, SMI_ENFORCED, &cap);
+    printf(strcmp(perf, "ERR!") ? "|%4s  %4s    %-4s" : "|%4s  %4s %-7s",
+           ask(smi_number, device, SMI_FAN, "%", &fan),
+           ask(smi_number, device, SMI_TEMPERATURE, "C", &degrees), perf);
+    printf(strcmp(limit, "ERR!") ? "       %7s / %5s | %s | %7s %12s |\n"
+                                 : "       %7s / %4s  | %s | %7s %12s |\n",
+           whole_watts(device, SMI_DRAW, &draw), limit, memory,
+           ask(smi_utilization, device, SMI_GPU_LOAD, "%", &load),
+           cell(answer, modes[(unsigned)compute % 4]));
+}
+
+static void third_row(nvmlDevice_t device) {
+    unsigned now = 0, pending = 0;
+    nvmlReturn_t answer = nvmlDeviceGetMigMode(device, &now, &pending);
+    const char *mig = now == pending ? now ? "Enabled" : "Disabled"
+                      : now          ? "Enabled*"
+                                     : "Disabled*";
+    printf("|                                         |                        | %20s |\n"
+           "+-----------------------------------------+------------------------+-------------------"
+           "---+\n",
+           cell(answer, mig));
+}
+
+static unsigned processes(unsigned index, nvmlDevice_t device) {
+    struct smi_processes found;
+    smi_processes(device, &found);
+    for (unsigned i = 0; i < found.count; i++) {
+        const struct smi_process *process = &found.rows[i];
+        char name[256] = "", memory[32];
+        nvmlSystemGetProcessName(process->info.pid, name, sizeof name);
+        smi_process_memory(process, "MiB", memory, sizeof memory);
+        size_t length = strlen(name);
+        bool cut = length > COMMAND_WIDTH; /* its end says more */
+        const char *end = cut ? name + length - (COMMAND_WIDTH - 3) : name;
+        printf("|%5u   N/A  N/A%10u  %5s   %s%-*s%14s |\n", index, process->info.pid,
+               smi_process_kinds(process), cut ? "..." : "",
+               cut ? COMMAND_WIDTH - 3 : COMMAND_WIDTH, end, memory);
+    }
+    return found.count;
+}
+
+int smi_table(const struct smi_gpus *gpus) {
+    unsigned running = 0, unknown = 0;
     head();
     for (unsigned i = 0; i < gpus->count; i++) {
+        unsigned index;
         first_row(gpus->index[i], gpus->device[i]);
         second_row(gpus->device[i]);
         third_row(gpus->device[i]);
+        unknown += nvmlDeviceGetIndex(gpus->device[i], &index) != NVML_SUCCESS;
     }
     printf("%89s\n%s", "", line);
     fputs("| Processes:                                                                            "
@@ -195,21 +183,28 @@ void smi_table(const struct smi_gpus *gpus) {
         printf("|  %-87s|\n", "No running processes found");
     }
     fputs(line, stdout);
+    fputs(unknown ? "Internal error\n" : "", stdout); /* of a lost GPU, as the real one */
+    return unknown ? SMI_OTHER : SMI_FINE;
 }
 
-void smi_list(const struct smi_gpus *gpus) {
+int smi_list(const struct smi_gpus *gpus) {
+    int code = SMI_FINE;
     if (!gpus->count) {
         puts("No devices found.");
+        return SMI_NOT_FOUND;
     }
     for (unsigned i = 0; i < gpus->count; i++) {
-        char name[NVML_DEVICE_NAME_V2_BUFFER_SIZE] = "", uuid[NVML_DEVICE_UUID_V2_BUFFER_SIZE] = "";
-        nvmlReturn_t named = nvmlDeviceGetName(gpus->device[i], name, sizeof name);
-        nvmlReturn_t known = nvmlDeviceGetUUID(gpus->device[i], uuid, sizeof uuid);
-        if (named != NVML_SUCCESS || known != NVML_SUCCESS) {
-            printf("Unable to determine the device handle for gpu %u: %s\n", gpus->index[i],
-                   nvmlErrorString(named != NVML_SUCCESS ? named : known));
+        struct smi_value name, uuid;
+        nvmlReturn_t named = smi_identity(gpus->device[i], SMI_NAME, &name);
+        nvmlReturn_t known = smi_identity(gpus->device[i], SMI_UUID, &uuid);
+        if (named == NVML_SUCCESS && known == NVML_SUCCESS) {
+            printf("GPU %u: %s (UUID: %s)\n", gpus->index[i], name.text, uuid.text);
             continue;
         }
-        printf("GPU %u: %s (UUID: %s)\n", gpus->index[i], name, uuid);
+        code = (int)(named != NVML_SUCCESS ? named : known);
+        printf("Unable to determine the %s for gpu %u: %s\n",
+               named != NVML_SUCCESS ? "product name" : "UUID", gpus->index[i],
+               nvmlErrorString((nvmlReturn_t)code));
     }
+    return code;
 }

@@ -106,6 +106,36 @@ static nvmlReturn_t handle_by_index(arguments a) {
     return result;
 }
 
+/* (bus id, another, &steps): how far a GPU is from another on PCIe, of `topo`. */
+static nvmlReturn_t path_between(arguments a) {
+    static const struct {
+        nvmlGpuTopologyLevel_t level;
+        int steps;
+    } known[] = {{NVML_TOPOLOGY_MULTIPLE, 1},
+                 {NVML_TOPOLOGY_HOSTBRIDGE, 2},
+                 {NVML_TOPOLOGY_NODE, 3},
+                 {NVML_TOPOLOGY_SYSTEM, 4}};
+    nvmlDevice_t one = NULL, other = NULL;
+    nvmlGpuTopologyLevel_t level = NVML_TOPOLOGY_INTERNAL;
+    nvmlReturn_t result = nvmlDeviceGetHandleByPciBusId_v2((const char *)a[0], &one);
+    if (result == NVML_SUCCESS) {
+        result = nvmlDeviceGetHandleByPciBusId_v2((const char *)a[1], &other);
+    }
+    if (result == NVML_SUCCESS) {
+        result = nvmlDeviceGetTopologyCommonAncestor(one, other, &level);
+    }
+    if (result != NVML_SUCCESS) {
+        return result;
+    }
+    *(int *)a[2] = 0;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (known[i].level == level) {
+            *(int *)a[2] = known[i].steps;
+        }
+    }
+    return NVML_SUCCESS;
+}
+
 /* (device, &count, rows), one entry for each kind. */
 static nvmlReturn_t compute_processes(arguments a) {
     return list_processes((nvmlDevice_t)a[0], 1u << 0, (unsigned *)a[1],
@@ -186,6 +216,7 @@ static const struct {
     nvmlReturn_t (*answer)(arguments a);
 } known_entries[] = {
     {12, parse_bus_id},
+    {23, path_between},
     {75, bus_id_by_index},
     {81, handle_by_index},
     {108, enforced_power_limit},

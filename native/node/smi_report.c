@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What `nvidia-smi -q` says of a GPU, in its order: depth, label in text, tag in XML, question, unit, section of -d. */
+#include "smi_report.h"
+
+#include "smi_lists.h"
+
+#define POWER_FIELD(field, scope) (NVML_FI_DEV_POWER_##field | NVML_POWER_SCOPE_##scope << 16)
+
+#define ECC(error, counter, location)                                                              \
+    SMI_COUNTER(NVML_MEMORY_ERROR_TYPE_##error, NVML_##counter##_ECC,                              \
+                NVML_MEMORY_LOCATION_##location)
+
+/* clang-format off */
+/* `in` is the depth, in both forms but where text is one deeper; `sections` only matter at depth 0. */
+#define DEEPER(in, text, label, tag, ask, what) {in, text, label, tag, "", ask, what, 0, 0, NULL},
+#define FORM(in, label, tag, ask, what, unit, flags) {in, in, label, tag, unit, ask, what, flags, 0, NULL},
+#define WITH_UNIT(in, label, tag, ask, what, unit) FORM(in, label, tag, ask, what, unit, 0)
+#define VALUE(in, label, tag, ask, what) FORM(in, label, tag, ask, what, "", 0)
+#define CHOSEN(in, label, tag, ask, what, sections) {in, in, label, tag, "", ask, what, 0, sections, NULL},
+#define GROUP_IF(in, label, tag, ask, what, flags, sections) \
+    {in, in, label, tag, "", ask, what, SMI_GROUP | flags, sections, NULL},
+#define GROUP(in, label, tag, sections) GROUP_IF(in, label, tag, NULL, 0, 0, sections)
+#define LIST(in, list, flags, sections) {in, 0, NULL, NULL, NULL, NULL, 0, flags, sections, list},
+
+/* No samples are kept; the real one says so only where -d asks. */
+#define SAMPLE(label) FORM(1, label, NULL, smi_absent, 0, "", SMI_CHOSEN_ONLY)
+#define SAMPLES(label, section)                                        \
+    GROUP_IF(0, label, NULL, NULL, 0, SMI_CHOSEN_ONLY, section)        \
+    SAMPLE("Duration") SAMPLE("Number of Samples") SAMPLE("Max") SAMPLE("Min") SAMPLE("Avg")
+
+const struct smi_line smi_report_lines[] = {
+    VALUE(0, "Product Name", "product_name", smi_identity, SMI_NAME)
+    VALUE(0, "Product Brand", "product_brand", smi_identity, SMI_BRAND)
+    VALUE(0, "Product Architecture", "product_architecture", smi_identity, SMI_ARCHITECTURE)
+    VALUE(0, "Display Mode", "display_mode", smi_switch, SMI_DISPLAY)
+    VALUE(0, "Display Active", "display_active", smi_switch, SMI_DISPLAY_ACTIVE)
+    VALUE(0, "Persistence Mode", "persistence_mode", smi_switch, SMI_PERSISTENCE)
+    VALUE(0, "Addressing Mode", "addressing_mode", smi_mode, SMI_ADDRESSING)
+    GROUP(0, "MIG Mode", "mig_mode", 0)
+    VALUE(1, "Current", "current_mig", smi_pair, SMI_MIG)
+    VALUE(1, "Pending", "pending_mig", smi_pair, SMI_MIG | SMI_PENDING)
+    LIST(0, smi_list_mig_devices, 0, 0)
+    CHOSEN(0, "Accounting Mode", "accounting_mode", smi_switch, SMI_ACCOUNTING, SMI_IN_ACCOUNTING)
+    CHOSEN(0, "Accounting Mode Buffer Size", "accounting_mode_buffer_size", smi_number, SMI_ACCOUNTING_BUFFER,
+        SMI_IN_ACCOUNTING)
+    GROUP(0, "Driver Model", "driver_model", 0)
+    VALUE(1, "Current", "current_dm", smi_pair, SMI_DRIVER_MODEL)
+    VALUE(1, "Pending", "pending_dm", smi_pair, SMI_DRIVER_MODEL | SMI_PENDING)
+    VALUE(0, "Serial Number", "serial", smi_identity, SMI_SERIAL)
+    VALUE(0, "GPU UUID", "uuid", smi_identity, SMI_UUID)
+    VALUE(0, "Minor Number", "minor_number", smi_number, SMI_MINOR)
+    VALUE(0, "VBIOS Version", "vbios_version", smi_identity, SMI_VBIOS)
+    VALUE(0, "MultiGPU Board", "multigpu_board", smi_identity, SMI_MULTI_GPU)
+    VALUE(0, "Board ID", "board_id", smi_identity, SMI_BOARD_ID)
+    VALUE(0, "Board Part Number", "board_part_number", smi_identity, SMI_BOARD_PART)
+    VALUE(0, "GPU Part Number", "gpu_part_number", smi_identity, SMI_GPU_PART)
+    VALUE(0, "FRU Part Number", "gpu_fru_part_number", smi_absent, 0)
+    VALUE(0, "Module ID", "gpu_module_id", smi_number, SMI_MODULE)
+    GROUP(0, "Inforom Version", "inforom_version", 0)
+    VALUE(1, "Image Version", "img_version", smi_identity, SMI_INFOROM_IMAGE)
+    VALUE(1, "OEM Object", "oem_object", smi_identity, SMI_INFOROM_OEM)
+    VALUE(1, "ECC Object", "ecc_object", smi_identity, SMI_INFOROM_ECC)
+    VALUE(1, "Power Management Object", "pwr_object", smi_identity, SMI_INFOROM_POWER)
+    GROUP(0, "Inforom BBX Object Flush", "inforom_bbx_flush", 0)
+    VALUE(1, "Latest Timestamp", "latest_timestamp", smi_absent, 0)
+    VALUE(1, "Latest Duration", "latest_duration", smi_absent, 0)
+    GROUP(0, "GPU Operation Mode", "gpu_operation_mode", 0)
+    VALUE(1, "Current", "current_gom", smi_pair, SMI_GOM)
+    VALUE(1, "Pending", "pending_gom", smi_pair, SMI_GOM | SMI_PENDING)
+    VALUE(0, "GPU C2C Mode", "c2c_mode", smi_mode, SMI_C2C)
+    GROUP(0, "GPU Virtualization Mode", "gpu_virtualization_mode", 0)
+    VALUE(1, "Virtualization Mode", "virtualization_mode", smi_mode, SMI_VIRTUALIZATION)
+    VALUE(1, "Host VGPU Mode", "host_vgpu_mode", smi_mode, SMI_HOST_VGPU)
+    VALUE(1, "vGPU Heterogeneous Mode", "vgpu_heterogeneous_mode", smi_absent, 0)
+    GROUP(0, "GPU Reset Status", "gpu_reset_status", SMI_IN_RESET_STATUS)
+    VALUE(1, "Reset Required", "reset_required", smi_field, NVML_FI_DEV_RESET_STATUS)
+    VALUE(1, "Drain and Reset Recommended", "drain_and_reset_recommended", smi_field,
+        NVML_FI_DEV_DRAIN_AND_RESET_STATUS)
+    CHOSEN(0, "GSP Firmware Version", "gsp_firmware_version", smi_identity, SMI_GSP_VERSION,
+        SMI_IN_GSP_FIRMWARE_VERSION)
+    GROUP(0, "IBMNPU", "ibmnpu", 0)
+    VALUE(1, "Relaxed Ordering Mode", "relaxed_ordering_mode", smi_absent, 0)
+    GROUP(0, "PCI", "pci", 0)
+    FORM(1, "Bus", "pci_bus", smi_pci, SMI_BUS, "", SMI_HEX)
+    FORM(1, "Device", "pci_device", smi_pci, SMI_DEVICE, "", SMI_HEX)
+    FORM(1, "Domain", "pci_domain", smi_pci, SMI_DOMAIN, "", SMI_HEX)
+    FORM(1, "Base Classcode", "pci_base_class", smi_pci, SMI_BASE_CLASS, "", SMI_HEX)
+    FORM(1, "Sub Classcode", "pci_sub_class", smi_pci, SMI_SUB_CLASS, "", SMI_HEX)
+    FORM(1, "Device Id", "pci_device_id", smi_pci, SMI_DEVICE_ID, "", SMI_HEX)
+    VALUE(1, "Bus Id", "pci_bus_id", smi_pci, SMI_BUS_ID)
+    FORM(1, "Sub System Id", "pci_sub_system_id", smi_pci, SMI_SUB_DEVICE_ID, "", SMI_HEX)
+    GROUP(1, "GPU Link Info", "pci_gpu_link_info", 0)
+    GROUP(2, "PCIe Generation", "pcie_gen", 0)
+    VALUE(3, "Max", "max_link_gen", smi_number, SMI_GEN_MAX)
+    VALUE(3, "Current", "current_link_gen", smi_number, SMI_GEN_NOW)
+    VALUE(3, "Device Current", "device_current_link_gen", smi_number, SMI_GEN_NOW)
+    VALUE(3, "Device Max", "max_device_link_gen", smi_number, SMI_DEVICE_GEN_MAX)
+    VALUE(3, "Host Max", "max_host_link_gen", smi_absent, 0)
+    GROUP(2, "Link Width", "link_widths", 0)
+    WITH_UNIT(3, "Max", "max_link_width", smi_number, SMI_WIDTH_MAX, "x")
+    WITH_UNIT(3, "Current", "current_link_width", smi_number, SMI_WIDTH_NOW, "x")
+    GROUP(1, "Bridge Chip", "pci_bridge_chip", 0)
+    VALUE(2, "Type", "bridge_chip_type", smi_absent, 0)
+    VALUE(2, "Firmware", "bridge_chip_fw", smi_absent, 0)
+    VALUE(1, "Replays Since Reset", "replay_counter", smi_number, SMI_REPLAYS)
+    VALUE(1, "Replay Number Rollovers", "replay_rollover_counter", smi_field,
+        NVML_FI_DEV_PCIE_REPLAY_ROLLOVER_COUNTER)
+    WITH_UNIT(1, "Tx Throughput", "tx_util", smi_throughput, NVML_PCIE_UTIL_TX_BYTES, " KB/s")
+    WITH_UNIT(1, "Rx Throughput", "rx_util", smi_throughput, NVML_PCIE_UTIL_RX_BYTES, " KB/s")
+    VALUE(1, "Atomic Caps Inbound", "atomic_caps_inbound", smi_field, NVML_FI_DEV_PCIE_INBOUND_ATOMICS_MASK)
+    VALUE(1, "Atomic Caps Outbound", "atomic_caps_outbound", smi_field, NVML_FI_DEV_PCIE_OUTBOUND_ATOMICS_MASK)
+    WITH_UNIT(0, "Fan Speed", "fan_speed", smi_number, SMI_FAN, " %")
+    CHOSEN(0, "Performance State", "performance_state", smi_mode, SMI_PSTATE, SMI_IN_PERFORMANCE)
+    GROUP_IF(0, "Clocks Event Reasons", "clocks_event_reasons", smi_reasons, SMI_REASONS_ACTIVE, 0,
+        SMI_IN_PERFORMANCE)
+    VALUE(1, "Idle", "clocks_event_reason_gpu_idle", smi_reason, 0)
+    VALUE(1, "Applications Clocks Setting", "clocks_event_reason_applications_clocks_setting", smi_reason, 1)
+    VALUE(1, "SW Power Cap", "clocks_event_reason_sw_power_cap", smi_reason, 2)
+    VALUE(1, "HW Slowdown", "clocks_event_reason_hw_slowdown", smi_reason, 3)
+    DEEPER(1, 2, "HW Thermal Slowdown", "clocks_event_reason_hw_thermal_slowdown", smi_reason, 6)
+    DEEPER(1, 2, "HW Power Brake Slowdown", "clocks_event_reason_hw_power_brake_slowdown", smi_reason, 7)
+    VALUE(1, "Sync Boost", "clocks_event_reason_sync_boost", smi_reason, 4)
+    VALUE(1, "SW Thermal Slowdown", "clocks_event_reason_sw_thermal_slowdown", smi_reason, 5)
+    VALUE(1, "Display Clock Setting", "clocks_event_reason_display_clocks_setting", smi_reason, 8)
+    CHOSEN(0, "Sparse Operation Mode", "sparse_operation_mode", smi_mode, SMI_SPARSE, SMI_IN_PERFORMANCE)
+    GROUP(0, "FB Memory Usage", "fb_memory_usage", SMI_IN_MEMORY)
+    WITH_UNIT(1, "Total", "total", smi_memory, SMI_FRAMEBUFFER | SMI_TOTAL, " MiB")
+    WITH_UNIT(1, "Reserved", "reserved", smi_memory, SMI_FRAMEBUFFER | SMI_RESERVED, " MiB")
+    WITH_UNIT(1, "Used", "used", smi_memory, SMI_FRAMEBUFFER | SMI_USED, " MiB")
+    WITH_UNIT(1, "Free", "free", smi_memory, SMI_FRAMEBUFFER | SMI_FREE, " MiB")
+    GROUP(0, "BAR1 Memory Usage", "bar1_memory_usage", SMI_IN_MEMORY)
+    WITH_UNIT(1, "Total", "total", smi_memory, SMI_BAR1 | SMI_TOTAL, " MiB")
+    WITH_UNIT(1, "Used", "used", smi_memory, SMI_BAR1 | SMI_USED, " MiB")
+    WITH_UNIT(1, "Free", "free", smi_memory, SMI_BAR1 | SMI_FREE, " MiB")
+    GROUP(0, "Conf Compute Protected Memory Usage", "cc_protected_memory_usage", SMI_IN_MEMORY)
+    WITH_UNIT(1, "Total", "total", smi_memory, SMI_PROTECTED | SMI_TOTAL, " MiB")
+    WITH_UNIT(1, "Used", "used", smi_memory, SMI_PROTECTED | SMI_USED, " MiB")
+    WITH_UNIT(1, "Free", "free", smi_memory, SMI_PROTECTED | SMI_FREE, " MiB")
+    CHOSEN(0, "Compute Mode", "compute_mode", smi_mode, SMI_COMPUTE_MODE, SMI_IN_COMPUTE)
+    GROUP(0, "Utilization", "utilization", SMI_IN_UTILIZATION)
+    WITH_UNIT(1, "Gpu", "gpu_util", smi_utilization, SMI_GPU_LOAD, " %")
+    WITH_UNIT(1, "Memory", "memory_util", smi_utilization, SMI_MEMORY_LOAD, " %")
+    WITH_UNIT(1, "Encoder", "encoder_util", smi_utilization, SMI_ENCODER_LOAD, " %")
+    WITH_UNIT(1, "Decoder", "decoder_util", smi_utilization, SMI_DECODER_LOAD, " %")
+    WITH_UNIT(1, "JPEG", "jpeg_util", smi_utilization, SMI_JPEG_LOAD, " %")
+    WITH_UNIT(1, "OFA", "ofa_util", smi_utilization, SMI_OFA_LOAD, " %")
+    SAMPLES("GPU Utilization Samples", SMI_IN_UTILIZATION)
+    SAMPLES("Memory Utilization Samples", SMI_IN_UTILIZATION)
+    SAMPLES("ENC Utilization Samples", SMI_IN_UTILIZATION)
+    SAMPLES("DEC Utilization Samples", SMI_IN_UTILIZATION)
+    SAMPLES("JPG Utilization Samples", SMI_IN_UTILIZATION)
+    SAMPLES("OFA Utilization Samples", SMI_IN_UTILIZATION)
+    GROUP(0, "Encoder Stats", "encoder_stats", SMI_IN_ENCODER_STATS)
+    VALUE(1, "Active Sessions", "session_count", smi_sessions, SMI_SESSIONS)
+    VALUE(1, "Average FPS", "average_fps", smi_sessions, SMI_FPS)
+    VALUE(1, "Average Latency", "average_latency", smi_sessions, SMI_LATENCY)
+    GROUP(0, "FBC Stats", "fbc_stats", SMI_IN_FBC_STATS)
+    VALUE(1, "Active Sessions", "session_count", smi_sessions, SMI_FBC | SMI_SESSIONS)
+    VALUE(1, "Average FPS", "average_fps", smi_sessions, SMI_FBC | SMI_FPS)
+    VALUE(1, "Average Latency", "average_latency", smi_sessions, SMI_FBC | SMI_LATENCY)
+    GROUP(0, "ECC Mode", "ecc_mode", SMI_IN_ECC)
+    VALUE(1, "Current", "current_ecc", smi_pair, SMI_ECC)
+    VALUE(1, "Pending", "pending_ecc", smi_pair, SMI_ECC | SMI_PENDING)
+    GROUP(0, "ECC Errors", "ecc_errors", SMI_IN_ECC)
+    GROUP(1, "Volatile", "volatile", 0)
+    FORM(2, "SRAM Correctable", "sram_correctable", smi_sram, SMI_SRAM_CORRECTED, "", SMI_SRAM_SPLIT)
+    FORM(2, "SRAM Correctable", "sram_correctable", smi_ecc_reported, ECC(CORRECTED, VOLATILE, SRAM), "",
+        SMI_SRAM_WHOLE)
+    FORM(2, "SRAM Uncorrectable Parity", "sram_uncorrectable_parity", smi_sram, SMI_SRAM_PARITY, "", SMI_SRAM_SPLIT)
+    FORM(2, "SRAM Uncorrectable SEC-DED", "sram_uncorrectable_secded", smi_sram, SMI_SRAM_SECDED, "",
+        SMI_SRAM_SPLIT)
+    FORM(2, "SRAM Uncorrectable", "sram_uncorrectable", smi_ecc_reported, ECC(UNCORRECTED, VOLATILE, SRAM), "",
+        SMI_SRAM_WHOLE)
+    VALUE(2, "DRAM Correctable", "dram_correctable", smi_ecc_reported, ECC(CORRECTED, VOLATILE, DRAM))
+    VALUE(2, "DRAM Uncorrectable", "dram_uncorrectable", smi_ecc_reported, ECC(UNCORRECTED, VOLATILE, DRAM))
+    GROUP(1, "Aggregate", "aggregate", 0)
+    FORM(2, "SRAM Correctable", "sram_correctable", smi_sram, SMI_SRAM_AGGREGATE + SMI_SRAM_CORRECTED, "",
+        SMI_SRAM_SPLIT)
+    FORM(2, "SRAM Correctable", "sram_correctable", smi_ecc_reported, ECC(CORRECTED, AGGREGATE, SRAM), "",
+        SMI_SRAM_WHOLE)
+    FORM(2, "SRAM Uncorrectable Parity", "sram_uncorrectable_parity", smi_sram,
+        SMI_SRAM_AGGREGATE + SMI_SRAM_PARITY, "", SMI_SRAM_SPLIT)
+    FORM(2, "SRAM Uncorrectable SEC-DED", "sram_uncorrectable_secded", smi_sram,
+        SMI_SRAM_AGGREGATE + SMI_SRAM_SECDED, "", SMI_SRAM_SPLIT)
+    FORM(2, "SRAM Uncorrectable", "sram_uncorrectable", smi_ecc_reported, ECC(UNCORRECTED, AGGREGATE, SRAM),
+        "", SMI_SRAM_WHOLE)
+    VALUE(2, "DRAM Correctable", "dram_correctable", smi_ecc_reported, ECC(CORRECTED, AGGREGATE, DRAM))
+    VALUE(2, "DRAM Uncorrectable", "dram_uncorrectable", smi_ecc_reported, ECC(UNCORRECTED, AGGREGATE, DRAM))
+    FORM(2, "SRAM Threshold Exceeded", "sram_threshold_exceeded", smi_sram, SMI_SRAM_EXCEEDED, "", SMI_SRAM_SPLIT)
+    GROUP_IF(1, "Aggregate Uncorrectable SRAM Sources", "aggregate_uncorrectable_sram_sources", NULL, 0,
+        SMI_SRAM_SPLIT, 0)
+    VALUE(2, "SRAM L2", "sram_l2", smi_sram, SMI_SRAM_L2)
+    VALUE(2, "SRAM SM", "sram_sm", smi_sram, SMI_SRAM_SM)
+    VALUE(2, "SRAM Microcontroller", "sram_microcontroller", smi_sram, SMI_SRAM_MICROCONTROLLER)
+    VALUE(2, "SRAM PCIE", "sram_pcie", smi_sram, SMI_SRAM_PCIE)
+    VALUE(2, "SRAM Other", "sram_other", smi_sram, SMI_SRAM_OTHER)
+    GROUP(0, "Retired Pages", "retired_pages", SMI_IN_PAGE_RETIREMENT)
+    LIST(1, smi_list_retired_pages, 0, 0)
+    VALUE(1, "Pending Page Blacklist", "pending_blacklist", smi_retired, SMI_PAGES_PENDING)
+    VALUE(1, NULL, "pending_retirement", smi_retired, SMI_PAGES_PENDING)
+    GROUP_IF(0, "Remapped Rows", "remapped_rows", smi_remapped, SMI_REMAPPED_CORRECTED, 0, SMI_IN_ROW_REMAPPER)
+    VALUE(1, "Correctable Error", "remapped_row_corr", smi_remapped, SMI_REMAPPED_CORRECTED)
+    VALUE(1, "Uncorrectable Error", "remapped_row_unc", smi_remapped, SMI_REMAPPED_UNCORRECTED)
+    VALUE(1, "Pending", "remapped_row_pending", smi_remapped, SMI_REMAPPED_PENDING)
+    VALUE(1, "Remapping Failure Occurred", "remapped_row_failure", smi_remapped, SMI_REMAPPED_FAILED)
+    GROUP_IF(1, "Bank Remap Availability Histogram", "row_remapper_histogram", smi_histogram, 0, 0, 0)
+    WITH_UNIT(2, "Max", "row_remapper_histogram_max", smi_histogram, 0, " bank(s)")
+    WITH_UNIT(2, "High", "row_remapper_histogram_high", smi_histogram, 1, " bank(s)")
+    WITH_UNIT(2, "Partial", "row_remapper_histogram_partial", smi_histogram, 2, " bank(s)")
+    WITH_UNIT(2, "Low", "row_remapper_histogram_low", smi_histogram, 3, " bank(s)")
+    WITH_UNIT(2, "None", "row_remapper_histogram_none", smi_histogram, 4, " bank(s)")
+    GROUP(0, "Temperature", "temperature", SMI_IN_TEMPERATURE)
+    WITH_UNIT(1, "GPU Current Temp", "gpu_temp", smi_number, SMI_TEMPERATURE, " C")
+    WITH_UNIT(1, "GPU T.Limit Temp", "gpu_temp_tlimit", smi_margin, 0, " C")
+    FORM(1, "GPU Shutdown T.Limit Temp", "gpu_temp_max_tlimit_threshold", smi_field,
+        NVML_FI_DEV_TEMPERATURE_SHUTDOWN_TLIMIT, " C", SMI_MARGINS)
+    FORM(1, "GPU Shutdown Temp", "gpu_temp_max_threshold", smi_threshold, NVML_TEMPERATURE_THRESHOLD_SHUTDOWN,
+        " C", SMI_DEGREES)
+    FORM(1, "GPU Slowdown T.Limit Temp", "gpu_temp_slow_tlimit_threshold", smi_field,
+        NVML_FI_DEV_TEMPERATURE_SLOWDOWN_TLIMIT, " C", SMI_MARGINS)
+    FORM(1, "GPU Slowdown Temp", "gpu_temp_slow_threshold", smi_threshold, NVML_TEMPERATURE_THRESHOLD_SLOWDOWN,
+        " C", SMI_DEGREES)
+    FORM(1, "GPU Max Operating T.Limit Temp", "gpu_temp_max_gpu_tlimit_threshold", smi_field,
+        NVML_FI_DEV_TEMPERATURE_GPU_MAX_TLIMIT, " C", SMI_MARGINS)
+    FORM(1, "GPU Max Operating Temp", "gpu_temp_max_gpu_threshold", smi_threshold,
+        NVML_TEMPERATURE_THRESHOLD_GPU_MAX, " C", SMI_DEGREES)
+    WITH_UNIT(1, "GPU Target Temperature", "gpu_target_temperature", smi_threshold,
+        NVML_TEMPERATURE_THRESHOLD_ACOUSTIC_CURR, " C")
+    WITH_UNIT(1, "Memory Current Temp", "memory_temp", smi_memory_temperature, 0, " C")
+    FORM(1, "Memory Max Operating T.Limit Temp", "gpu_temp_max_mem_tlimit_threshold", smi_field,
+        NVML_FI_DEV_TEMPERATURE_MEM_MAX_TLIMIT, " C", SMI_MARGINS)
+    FORM(1, "Memory Max Operating Temp", "gpu_temp_max_mem_threshold", smi_threshold,
+        NVML_TEMPERATURE_THRESHOLD_MEM_MAX, " C", SMI_DEGREES)
+    GROUP_IF(0, "Supported GPU_TARGET_TEMP", "supported_gpu_target_temp", NULL, 0, SMI_CHOSEN_ONLY,
+        SMI_IN_SUPPORTED_GPU_TARGET_TEMP)
+    WITH_UNIT(1, "Min", "gpu_target_temp_min", smi_threshold, NVML_TEMPERATURE_THRESHOLD_ACOUSTIC_MIN, " C")
+    WITH_UNIT(1, "Max", "gpu_target_temp_max", smi_threshold, NVML_TEMPERATURE_THRESHOLD_ACOUSTIC_MAX, " C")
+    GROUP(0, "GPU Power Readings", "gpu_power_readings", SMI_IN_POWER)
+    VALUE(1, NULL, "power_state", smi_mode, SMI_PSTATE)
+    WITH_UNIT(1, "Average Power Draw", "average_power_draw", smi_power_field, POWER_FIELD(AVERAGE, GPU), " W")
+    WITH_UNIT(1, "Instantaneous Power Draw", "instant_power_draw", smi_power_field, POWER_FIELD(INSTANT, GPU), " W")
+    WITH_UNIT(1, "Current Power Limit", "current_power_limit", smi_power_field,
+        POWER_FIELD(CURRENT_LIMIT, GPU), " W")
+    WITH_UNIT(1, "Requested Power Limit", "requested_power_limit", smi_power_field,
+        POWER_FIELD(REQUESTED_LIMIT, GPU), " W")
+    WITH_UNIT(1, "Default Power Limit", "default_power_limit", smi_power_field,
+        POWER_FIELD(DEFAULT_LIMIT, GPU), " W")
+    WITH_UNIT(1, "Min Power Limit", "min_power_limit", smi_power_field, POWER_FIELD(MIN_LIMIT, GPU), " W")
+    WITH_UNIT(1, "Max Power Limit", "max_power_limit", smi_power_field, POWER_FIELD(MAX_LIMIT, GPU), " W")
+    SAMPLES("Power Samples", SMI_IN_POWER)
+    GROUP(0, "GPU Memory Power Readings ", "gpu_memory_power_readings", SMI_IN_POWER)
+    WITH_UNIT(1, "Average Power Draw", "average_power_draw", smi_power_field, POWER_FIELD(AVERAGE, MEMORY), " W")
+    WITH_UNIT(1, "Instantaneous Power Draw", "instant_power_draw", smi_power_field,
+        POWER_FIELD(INSTANT, MEMORY), " W")
+    GROUP(0, "Module Power Readings", "module_power_readings", SMI_IN_POWER)
+    VALUE(1, NULL, "power_state", smi_mode, SMI_PSTATE)
+    WITH_UNIT(1, "Average Power Draw", "average_power_draw", smi_power_field, POWER_FIELD(AVERAGE, MODULE), " W")
+    WITH_UNIT(1, "Instantaneous Power Draw", "instant_power_draw", smi_power_field,
+        POWER_FIELD(INSTANT, MODULE), " W")
+    WITH_UNIT(1, "Current Power Limit", "current_power_limit", smi_power_field,
+        POWER_FIELD(CURRENT_LIMIT, MODULE), " W")
+    WITH_UNIT(1, "Requested Power Limit", "requested_power_limit", smi_power_field,
+        POWER_FIELD(REQUESTED_LIMIT, MODULE), " W")
+    WITH_UNIT(1, "Default Power Limit", "default_power_limit", smi_power_field,
+        POWER_FIELD(DEFAULT_LIMIT, MODULE), " W")
+    WITH_UNIT(1, "Min Power Limit", "min_power_limit", smi_power_field, POWER_FIELD(MIN_LIMIT, MODULE), " W")
+    WITH_UNIT(1, "Max Power Limit", "max_power_limit", smi_power_field, POWER_FIELD(MAX_LIMIT, MODULE), " W")
+    GROUP(0, "Clocks", "clocks", SMI_IN_CLOCK)
+    WITH_UNIT(1, "Graphics", "graphics_clock", smi_clock, SMI_CLOCK_NOW | NVML_CLOCK_GRAPHICS, " MHz")
+    WITH_UNIT(1, "SM", "sm_clock", smi_clock, SMI_CLOCK_NOW | NVML_CLOCK_SM, " MHz")
+    WITH_UNIT(1, "Memory", "mem_clock", smi_clock, SMI_CLOCK_NOW | NVML_CLOCK_MEM, " MHz")
+    WITH_UNIT(1, "Video", "video_clock", smi_clock, SMI_CLOCK_NOW | NVML_CLOCK_VIDEO, " MHz")
+    GROUP(0, "Applications Clocks", "applications_clocks", SMI_IN_CLOCK)
+    WITH_UNIT(1, "Graphics", "graphics_clock", smi_clock, SMI_CLOCK_APP | NVML_CLOCK_GRAPHICS, " MHz")
+    WITH_UNIT(1, "Memory", "mem_clock", smi_clock, SMI_CLOCK_APP | NVML_CLOCK_MEM, " MHz")
+    GROUP(0, "Default Applications Clocks", "default_applications_clocks", SMI_IN_CLOCK)
+    WITH_UNIT(1, "Graphics", "graphics_clock", smi_clock, SMI_CLOCK_APP_DEFAULT | NVML_CLOCK_GRAPHICS, " MHz")
+    WITH_UNIT(1, "Memory", "mem_clock", smi_clock, SMI_CLOCK_APP_DEFAULT | NVML_CLOCK_MEM, " MHz")
+    GROUP(0, "Deferred Clocks", "deferred_clocks", SMI_IN_CLOCK)
+    VALUE(1, "Memory", "mem_clock", smi_absent, 0)
+    GROUP(0, "Max Clocks", "max_clocks", SMI_IN_CLOCK)
+    WITH_UNIT(1, "Graphics", "graphics_clock", smi_clock, SMI_CLOCK_MAX | NVML_CLOCK_GRAPHICS, " MHz")
+    WITH_UNIT(1, "SM", "sm_clock", smi_clock, SMI_CLOCK_MAX | NVML_CLOCK_SM, " MHz")
+    WITH_UNIT(1, "Memory", "mem_clock", smi_clock, SMI_CLOCK_MAX | NVML_CLOCK_MEM, " MHz")
+    WITH_UNIT(1, "Video", "video_clock", smi_clock, SMI_CLOCK_MAX | NVML_CLOCK_VIDEO, " MHz")
+    GROUP(0, "Max Customer Boost Clocks", "max_customer_boost_clocks", SMI_IN_CLOCK)
+    WITH_UNIT(1, "Graphics", "graphics_clock", smi_clock, SMI_CLOCK_BOOST | NVML_CLOCK_GRAPHICS, " MHz")
+    SAMPLES("SM Clock Samples", SMI_IN_CLOCK)
+    SAMPLES("Memory Clock Samples", SMI_IN_CLOCK)
+    GROUP(0, "Clock Policy", "clock_policy", SMI_IN_CLOCK)
+    VALUE(1, "Auto Boost", "auto_boost", smi_pair, SMI_AUTO_BOOST)
+    VALUE(1, "Auto Boost Default", "auto_boost_default", smi_pair, SMI_AUTO_BOOST | SMI_PENDING)
+    GROUP(0, "Voltage", "voltage", SMI_IN_VOLTAGE)
+    VALUE(1, "Graphics", "graphics_volt", smi_absent, 0)
+    GROUP(0, "Fabric", "fabric", 0)
+    VALUE(1, "State", "state", smi_fabric, SMI_FABRIC_STATE)
+    VALUE(1, "Status", "status", smi_fabric, SMI_FABRIC_STATUS)
+    VALUE(1, "CliqueId", "cliqueId", smi_fabric, SMI_FABRIC_CLIQUE)
+    VALUE(1, "ClusterUUID", "clusterUuid", smi_fabric, SMI_FABRIC_CLUSTER)
+    GROUP(1, "Health", "health", 0)
+    VALUE(2, "Bandwidth", "bandwidth", smi_fabric, SMI_FABRIC_BANDWIDTH)
+    LIST(0, smi_list_supported_clocks, SMI_CHOSEN_ONLY, SMI_IN_SUPPORTED_CLOCKS)
+    LIST(0, smi_list_processes, 0, SMI_IN_PIDS)
+    LIST(0, smi_list_accounted_processes, SMI_CHOSEN_ONLY, SMI_IN_ACCOUNTING)
+};
+/* clang-format on */
+
+const size_t smi_report_line_count = sizeof smi_report_lines / sizeof *smi_report_lines;
