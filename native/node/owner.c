@@ -92,7 +92,12 @@ static int look(const struct place *place, const struct claim *claim, struct loo
     bool owned = read_open(fd, &seen->owner);
     bool ours = owned && owner_same(&seen->owner, &claim->us);
 
-    if (held) {
+    /* The agent of this very pod starts first, and has the node again after the pod's containers all died. */
+    bool our_agent = held && ours && !strcmp(seen->owner.pod, claim->us.pod);
+
+    if (our_agent) {
+        seen->verdict = OURS;
+    } else if (held) {
         seen->verdict = ours ? HELD_BY_US : HELD;
     } else if (!still_there(place, fd)) {
         seen->verdict = MOVED;

@@ -176,6 +176,33 @@ def test_allocation_and_faults_reach_the_inventory(tmp_path: Path, native: Path)
     assert "--- PASS: TestWithTheNodeProgram" in done.out
 
 
+def test_an_installer_of_the_same_pod_runs_beside_its_agent(tmp_path: Path, native: Path) -> None:
+    """After a killed installer, or when all containers are started again, the agent has the node first."""
+    if os.geteuid():
+        needs.skip("root", "the installer makes device nodes")
+    root = tmp_path / "node"
+    place = ["--root", root, "--release", "feat-a", "--namespace", "team", "--node", "n7"]
+    install = [native / "gpu-sim", "install", *place, "--library", native / "libnvidia-ml-mock.so"]
+    install += ["--proc", tmp_path / "none", "--wait", "1"]
+    command.run([*install, "--count", "3", "--pod", "p-1"])
+    watched = ["--pod", "p-1", "--daemonset", "mock", "--daemonset-namespace", "gpus"]
+    access = ["--program", native / "gpu-sim", "--kubeconfig", write_kubeconfig(tmp_path, 9)]
+    log = tmp_path / "log"
+    with log.open("w") as out:
+        agent = subprocess.Popen([go_build.agent(), "run", *place, *watched, *access], stderr=out)
+    try:
+        wait_until("the agent to hold the node", lambda: "is held for" in log.read_text(), 10, seen=log.read_text)
+        command.run([*install, "--count", "5", "--pod", "p-1"])
+        assert (root / "driver/dev/nvidia4").is_char_device()
+        with pytest.raises(command.CommandError) as failure:
+            command.run([*install, "--count", "7", "--pod", "p-2"])
+        assert "pod p-1 of this release is still stopping there" in failure.value.output
+        assert not (root / "driver/dev/nvidia6").exists()
+    finally:
+        agent.kill()
+        agent.wait()
+
+
 def test_says_all_that_is_missing() -> None:
     with pytest.raises(command.CommandError) as failure:
         command.run([go_build.agent(), "run"], extra={"HOME": os.devnull})
