@@ -12,6 +12,7 @@ struct line {
     char subject[48]; /* "stdin:3", for messages */
     int count;
     char *words[LINE_WORDS];
+    char drawn[16]; /* a word that a timeline put there */
 };
 
 struct lines {

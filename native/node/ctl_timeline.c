@@ -18,7 +18,6 @@ struct entry {
     uint64_t at_ms;
     struct line *line;
     const struct verb *verb;
-    char gpu[16]; /* drawn */
 };
 
 /* splitmix64: short, and the same everywhere. */
@@ -72,7 +71,7 @@ static bool parse_time(const struct line *line, uint64_t *seed, uint64_t *at_ms)
 }
 
 /* `--gpu any` becomes one of the GPUs that are there. */
-static void draw_gpu(const struct change *change, uint64_t *seed, struct entry *entry) {
+static void draw_gpu(const struct change *change, uint64_t *seed, const struct entry *entry) {
     uint64_t valid = ctl_present(change);
     for (int i = 1; i < entry->line->count; i++) {
         char **word = &entry->line->words[i];
@@ -85,8 +84,9 @@ static void draw_gpu(const struct change *change, uint64_t *seed, struct entry *
         for (uint64_t skip = draw(seed) % (uint64_t)__builtin_popcountll(valid); skip; skip--) {
             slot = ctl_next(valid, slot + 1);
         }
-        snprintf(entry->gpu, sizeof entry->gpu, joined ? "--gpu=%u" : "%u", slot % GS_SLOTS);
-        *word = entry->gpu;
+        snprintf(entry->line->drawn, sizeof entry->line->drawn, joined ? "--gpu=%u" : "%u",
+                 slot % GS_SLOTS);
+        *word = entry->line->drawn;
     }
 }
 

@@ -7,16 +7,15 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/futex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "build.h"
 #include "reader.h"
+#include "writer.h"
 
 static void fail(const char *text) {
     fprintf(stderr, "inventory_tool: %s\n", text);
@@ -66,23 +65,10 @@ static void write_file(const char *path, const void *data, size_t size) {
     close(file);
 }
 
-static void raise_event(struct gs_ring *ring, uint32_t slot, uint64_t type, uint64_t data) {
-    struct gs_event *event = &ring->events[ring->head % GS_EVENTS];
-    __atomic_store_n(&event->sequence, 0, __ATOMIC_RELEASE);
-    event->slot = slot;
-    event->type = type;
-    event->data = data;
-    event->gpu_instance = event->compute_instance = 0xFFFFFFFFu;
-    __atomic_store_n(&event->sequence, ring->head + 1, __ATOMIC_RELEASE);
-    __atomic_store_n(&ring->head, ring->head + 1, __ATOMIC_RELEASE);
-    __atomic_add_fetch(&ring->futex, 1, __ATOMIC_ACQ_REL);
-    syscall(SYS_futex, &ring->futex, FUTEX_WAKE, 0x7FFFFFFF, NULL, NULL, 0);
-}
-
 static void set_state(struct gs_gpu *gpu, const char *what, const char *value) {
-    struct gs_state *next = &gpu->state[!gs_flip(&gpu->state_flip)];
+    struct gs_state state, *next = &state;
     unsigned long number = strtoul(value, NULL, 0);
-    *next = gpu->state[gs_flip(&gpu->state_flip)];
+    gs_read_state(gpu, &state);
     if (strcmp(what, "lost") == 0) {
         next->lost = (uint32_t)number;
     } else if (strcmp(what, "utilization") == 0) {
@@ -100,7 +86,7 @@ static void set_state(struct gs_gpu *gpu, const char *what, const char *value) {
     } else {
         fail(what);
     }
-    gs_flip_publish(&gpu->state_flip);
+    gs_write_state(gpu, &state);
 }
 
 int main(int count, char **arguments) {
@@ -125,23 +111,21 @@ int main(int count, char **arguments) {
         return 0;
     }
     struct gs_gpu *gpu =
-        count > 3
-            ? (struct gs_gpu *)(uintptr_t)gs_gpu_at(mapping.inventory, (uint32_t)atoi(arguments[3]))
-            : NULL;
+        count > 3 ? gs_gpu_of(mapping.inventory, (uint32_t)atoi(arguments[3])) : NULL;
     if (strcmp(command, "process") == 0 && count == 8) {
-        struct gs_allocation *next = &gpu->allocation[!gs_flip(&gpu->allocation_flip)];
-        *next = gpu->allocation[gs_flip(&gpu->allocation_flip)];
-        struct gs_process *row = &next->processes[next->process_count++];
+        struct gs_allocation next;
+        gs_read_allocation(gpu, &next);
+        struct gs_process *row = &next.processes[next.process_count++];
         *row = (struct gs_process){.pid = (uint32_t)atoi(arguments[4]),
                                    .kind = (uint32_t)atoi(arguments[5]),
                                    .memory = strtoull(arguments[6], NULL, 0),
                                    .gpu_instance = 0xFFFFFFFFu,
                                    .compute_instance = 0xFFFFFFFFu};
         snprintf(row->name, sizeof row->name, "%s", arguments[7]);
-        gs_flip_publish(&gpu->allocation_flip);
+        gs_write_allocation(gpu, &next);
     } else if (strcmp(command, "event") == 0 && count == 6) {
-        raise_event(&mapping.inventory->header.ring, (uint32_t)atoi(arguments[3]),
-                    strtoull(arguments[4], NULL, 0), strtoull(arguments[5], NULL, 0));
+        gs_raise_event(mapping.inventory, (uint32_t)atoi(arguments[3]),
+                       strtoull(arguments[4], NULL, 0), strtoull(arguments[5], NULL, 0));
     } else if (strcmp(command, "set") == 0 && count == 6) {
         set_state(gpu, arguments[4], arguments[5]);
     } else {

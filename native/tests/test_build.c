@@ -124,11 +124,16 @@ static void apply(void) {
     struct gs_state *kept = (struct gs_state *)(uintptr_t)state(live, 1);
     kept->power_limit = 123000;
     kept->energy = (struct gs_counter){500, 10 * second, 50};
+    kept->lost = 1;
+    kept->lost_from_ns = 900 * second;
+    live->header.minor = 0; /* as a release before wrote it */
     CHECK_NUMBER(gs_apply(live, built_two, "boot-1", 14 * second), 2);
     CHECK_NUMBER(state(live, 1)->slot, GS_SLOT_PRESENT);
     CHECK_NUMBER(state(live, 1)->power_limit, 123000);
     CHECK_NUMBER(state(live, 1)->energy.value, 700); /* four seconds of 50 */
     CHECK_NUMBER(state(live, 1)->energy.at_ns, 14 * second);
+    CHECK_NUMBER(state(live, 1)->lost_from_ns, 900 * second);
+    CHECK_NUMBER(live->header.minor, GS_MINOR);
     CHECK_NUMBER(state(live, 2)->slot, GS_SLOT_REMOVED);
     CHECK_NUMBER(state(live, 3)->slot, GS_SLOT_REMOVED);
     CHECK_NUMBER(live->header.node[gs_flip(&live->header.node_flip)].spec.count, 2);
@@ -138,6 +143,8 @@ static void apply(void) {
     CHECK_NUMBER(state(live, 3)->slot, GS_SLOT_PRESENT);
     CHECK_NUMBER(state(live, 1)->energy.value, 700); /* another boot: goes on from its last value */
     CHECK_NUMBER(state(live, 1)->energy.at_ns, second);
+    CHECK_NUMBER(state(live, 1)->lost, 1);
+    CHECK_NUMBER(state(live, 1)->lost_from_ns, 0); /* that moment was on the other boot's clock */
     CHECK_TEXT(live->header.boot_id, "boot-2");
 
     CHECK_NUMBER(gs_apply(live, built_changed, "boot-2", 2 * second), 4);

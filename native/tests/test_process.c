@@ -2,6 +2,7 @@
  *
  * Process lists: 0, 1 and 2 rows in three versions for three kinds; rows never leave the caller's buffer. */
 #include "check.h"
+#include "writer.h"
 
 typedef nvmlReturn_t list_v1(nvmlDevice_t, unsigned int *, nvmlProcessInfo_v1_t *);
 typedef nvmlReturn_t list_v2(nvmlDevice_t, unsigned int *, nvmlProcessInfo_v2_t *);
@@ -79,6 +80,47 @@ static void later_versions(nvmlDevice_t device, list_v2 *second, list_v3 *third,
     }
 }
 
+/* The rows share what the board does by their weights, and hold no more than it has. */
+static void shares(struct gs_inventory *inventory, nvmlDevice_t device) {
+    struct gs_gpu *gpu = gs_gpu_of(inventory, 1);
+    struct gs_allocation allocation;
+    struct gs_state state;
+    nvmlProcessUtilizationSample_t samples[3];
+    nvmlProcessInfo_t infos[3];
+    unsigned count = 3;
+    set_rows(inventory, 1, 3);
+    gs_read_allocation(gpu, &allocation);
+    gs_read_state(gpu, &state);
+    static const uint32_t weights[] = {10, 30, 40};
+    for (unsigned i = 0; i < 3; i++) {
+        allocation.processes[i].utilization_sm = weights[i];
+        allocation.processes[i].utilization_memory = 1;
+        allocation.processes[i].memory = 9000ull << 20; /* the board has 15360 MiB */
+    }
+    allocation.utilization_gpu = (struct gs_reading){80, 80};
+    state.utilization_memory = (struct gs_reading){33, 33};
+    gs_write_allocation(gpu, &allocation);
+    gs_write_state(gpu, &state);
+    CHECK_NUMBER(nvmlDeviceGetProcessUtilization(device, samples, &count, 0), NVML_SUCCESS);
+    for (unsigned i = 0; i < 3; i++) {
+        CHECK_NUMBER(samples[i].smUtil, weights[i]);
+        CHECK_NUMBER(samples[i].memUtil, 11);
+    }
+    state.utilization_gpu = (struct gs_reading){8, 8};
+    state.overridden = GS_SET_UTILIZATION;
+    gs_write_state(gpu, &state);
+    CHECK_NUMBER(nvmlDeviceGetProcessUtilization(device, samples, &count, 0), NVML_SUCCESS);
+    CHECK_NUMBER(samples[0].smUtil + samples[1].smUtil + samples[2].smUtil, 8);
+    CHECK_NUMBER(samples[2].smUtil, 4);
+    nvmlMemory_v2_t memory = {.version = nvmlMemory_v2};
+    CHECK_NUMBER(nvmlDeviceGetComputeRunningProcesses_v3(device, &count, infos), NVML_SUCCESS);
+    CHECK_NUMBER(nvmlDeviceGetMemoryInfo_v2(device, &memory), NVML_SUCCESS);
+    CHECK_NUMBER(infos[0].usedGpuMemory, 9000ull << 20);
+    CHECK_NUMBER(infos[0].usedGpuMemory + infos[1].usedGpuMemory + infos[2].usedGpuMemory,
+                 memory.used);
+    CHECK_NUMBER(memory.used + memory.reserved, memory.total);
+}
+
 int main(void) {
     struct gs_inventory *inventory = check_inventory("tesla-t4", 3);
     CHECK_NUMBER(sizeof(nvmlProcessInfo_v1_t), 16);
@@ -95,6 +137,7 @@ int main(void) {
             }
         }
     }
+    shares(inventory, device);
     CHECK_NUMBER(nvmlShutdown(), NVML_SUCCESS);
     check_remove_inventory();
     return check_result();

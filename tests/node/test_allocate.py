@@ -161,7 +161,7 @@ def test_energy_follows_the_load(node: NodeRoot) -> None:
 )
 def test_a_wrong_line_and_nothing_changes(node: NodeRoot, line: str, expected: list[str]) -> None:
     node.install(2)
-    good = "{} a/y c pid=10 memory=whole utilization=5".format(node.uuids()[0])
+    good = f"{node.uuids()[0]} a/y c pid=10 memory=whole utilization=5"
     allocate(node, good)
     before = node.tree()
     shown(allocate(node, good, line.format(node.uuids()[1]), good, code=1), expected)

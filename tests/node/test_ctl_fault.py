@@ -96,8 +96,10 @@ def test_names_by_version_are_told(node: NodeRoot) -> None:
 
 def test_a_list_of_faults_is_finite_and_places_are_used_again(node: NodeRoot) -> None:
     node.install(2)
-    functions = ["Name", "Index", "Serial", "Brand", "UUID", "MinorNumber", "PowerUsage", "NumFans", "MemoryInfo",
-                 "EccMode", "FanSpeed", "PowerState", "ComputeMode", "DisplayMode", "VbiosVersion", "CpuAffinity"]  # fmt: skip
+    functions = (
+        "Name Index Serial Brand UUID MinorNumber PowerUsage NumFans MemoryInfo EccMode FanSpeed PowerState ComputeMode"
+        " DisplayMode VbiosVersion CpuAffinity"
+    ).split()
     for function in functions:
         ctl(node, "fault", f"nvmlDeviceGet{function}", "UNKNOWN", "--gpu", 1)
     refused(node, ["fault", "nvmlDeviceGetPciInfo", "UNKNOWN"], ["GPU 1 has 16 faults already, got one more; clear it"])
@@ -115,7 +117,7 @@ def test_a_list_of_faults_is_finite_and_places_are_used_again(node: NodeRoot) ->
 @pytest.mark.parametrize(
     ("words", "expected", "code"),
     [
-        (["nvmlDeviceGetNme", "UNKNOWN"], ["no such function of the library, got nvmlDeviceGetNme", "near are nvmlDev"], 1),
+        (["nvmlDeviceGetNme", "UNKNOWN"], ["no such function of the library, got nvmlDeviceGetNme;", "near are"], 1),
         (["nvmlShutdown", "UNKNOWN"], ["no such function of the library, got nvmlShutdown"], 1),
         (["nvmlDeviceGetName", "BAD"], ["no such return code, got BAD; give its number or one of SUCCESS, UNINIT"], 1),
         (["nvmlDeviceGetName", "500"], ["no such return code, got 500"], 1),

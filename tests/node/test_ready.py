@@ -105,3 +105,17 @@ def test_a_kubelet_that_only_remembers_is_not_enough(node: NodeRoot) -> None:
         shown(node.run(*words, code=1), ["no device plugin answers here; delete this pod"])
         listening.listen()
         assert "all 3 GPUs" in node.run(*words).stdout
+
+
+def test_gpus_that_are_broken_need_not_be_registered(node: NodeRoot) -> None:
+    node.install(4)
+    uuids = node.uuids()
+    words = ("ready", "--root", node.path, "--checkpoint")
+    path = checkpoint(node, {"nvidia.com/gpu": uuids[:2]})
+    node.run("ctl", "xid", "--gpu", 3, 79, "--root", node.path)
+    shown(node.run(*words, path, code=1), [f"the kubelet has 2 of 4 GPUs, {uuids[2]} is missing"])
+    node.run("ctl", "lost", "--gpu", 2, "--root", node.path)
+    assert node.run(*words, path).stdout == "ready: the kubelet has 2 of 4 GPUs, 2 broken\n"
+    node.run("ctl", "lost", "--gpu", "all", "--root", node.path)
+    path = checkpoint(node, {"nvidia.com/gpu": []})
+    shown(node.run(*words, path, code=1), ["the kubelet has 0 of 4 GPUs, all are broken; see gpu-sim ctl status"])
