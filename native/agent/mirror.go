@@ -21,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
 )
 
 var pods = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
@@ -55,8 +56,10 @@ func newMirror(client dynamic.Interface, node string, log *log.Logger) *mirror {
 }
 
 func (m *mirror) follow(ctx context.Context) {
-	go m.node.Run(ctx.Done())
-	go m.pods.Run(ctx.Done())
+	// Without a log of their own: what fails comes to the error handler, once.
+	quiet := klog.NewContext(ctx, klog.Logger{})
+	go m.node.RunWithContext(quiet)
+	go m.pods.RunWithContext(quiet)
 }
 
 // thisNode is nil until the API has told of it.
