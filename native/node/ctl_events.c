@@ -18,7 +18,9 @@ static int parse(struct change *change, int count, char **words, const struct op
                  size_t more_count, int wanted, const char *what, uint64_t *slots, char **rest) {
     const char *gpu = NULL;
     struct option options[4] = {{"--gpu", &gpu, NULL, true}};
-    memcpy(options + 1, more, more_count * sizeof *more);
+    for (size_t i = 0; i < more_count; i++) {
+        options[i + 1] = more[i];
+    }
     int others;
     char *left[64];
     if (count > 64) {

@@ -62,16 +62,14 @@ void plugin_sockets(const char *plugin_dir, struct plugin_sockets *sockets) {
     DIR *entries = opendir(plugin_dir);
     struct dirent *entry;
     *sockets = (struct plugin_sockets){0};
-    bool answer = true;
     while (entries && sockets->count < PLUGIN_SOCKETS && (entry = readdir(entries))) {
         char path[PATH_MAX];
         struct stat status;
         snprintf(path, sizeof path, "%s/%s", plugin_dir, entry->d_name);
         if (!foreign_is_socket(entry->d_name) || lstat(path, &status) ||
-            !S_ISSOCK(status.st_mode)) {
+            !S_ISSOCK(status.st_mode) || !foreign_answers(path)) {
             continue;
         }
-        answer &= foreign_answers(path);
         sockets->each[sockets->count].inode = (uint64_t)status.st_ino;
         sockets->each[sockets->count++].made_ns =
             (uint64_t)status.st_ctim.tv_sec * 1000000000u + (uint64_t)status.st_ctim.tv_nsec;
@@ -79,7 +77,6 @@ void plugin_sockets(const char *plugin_dir, struct plugin_sockets *sockets) {
     if (entries) {
         closedir(entries);
     }
-    sockets->answer = answer && sockets->count;
 }
 
 bool plugin_sockets_new(const struct plugin_sockets *now, const struct plugin_sockets *before) {

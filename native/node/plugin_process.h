@@ -8,9 +8,9 @@
 
 enum { PLUGIN_SOCKETS = 32 };
 
+/* Those that answer: a plugin that was killed leaves dead ones behind. */
 struct plugin_sockets {
     unsigned count;
-    bool answer; /* all of them, and there is one */
     struct {
         uint64_t inode, made_ns; /* wall clock */
     } each[PLUGIN_SOCKETS];

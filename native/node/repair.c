@@ -97,28 +97,35 @@ static int wait_for_kubelet(const struct ctl *ctl, const char *subject, struct l
     }
 }
 
-static int repair_now(const struct ctl *ctl, const char *subject, struct look *look,
-                      double deadline) {
-    char names[256];
-    int code = lost_from(ctl, subject,
-                         clock_boot_ns() + (uint64_t)ctl->timeout * 1000000000u + HELD_LONGER_NS);
-    if (code != EXIT_FINE) {
-        return code;
+/* The plugin starts anew. How many were told; -1 after a problem. */
+static int start_anew(const struct ctl *ctl, const char *subject, struct look *look) {
+    uint64_t time = (uint64_t)ctl->timeout * 1000000000u + HELD_LONGER_NS;
+    if (lost_from(ctl, subject, clock_boot_ns() + time) != EXIT_FINE) {
+        return -1;
     }
     look_before(look);
     int told = plugin_hang_up(ctl->proc);
     if (told > 0) {
         printf("gpu-sim: the device plugin looks for its GPUs anew\n");
         fflush(stdout);
-        code = wait_for_kubelet(ctl, subject, look, deadline);
     } else if (!told) {
-        notice(
-            subject,
-            "no process nvidia-device-plugin here; cleared only: the plugin takes the GPUs when it "
-            "starts");
+        notice(subject, "no process nvidia-device-plugin here; cleared only: the plugin takes the "
+                        "GPUs when it starts");
     }
+    return told;
+}
+
+static int repair_now(const struct ctl *ctl, const char *subject, struct look *look,
+                      double deadline) {
+    char names[256];
+    /* Where all that was cleared is healthy already, what stands may only have been missed: by a plugin that started
+     * after it, or by a repair that was killed. */
+    int told = look->needed ? start_anew(ctl, subject, look) : 1;
+    int code = told > 0   ? wait_for_kubelet(ctl, subject, look, deadline)
+               : told < 0 ? EXIT_MACHINE
+                          : EXIT_FINE;
     int held = lost_from(ctl, subject, 0);
-    code = told < 0 ? EXIT_MACHINE : code != EXIT_FINE ? code : held;
+    code = code != EXIT_FINE ? code : held;
     if (code == EXIT_FINE && told > 0) {
         uint64_t standing = repair_standing(look->inventory);
         printf("gpu-sim: the kubelet has %u of %u GPUs%s%s\n", look->healthy, look->present,
@@ -149,7 +156,10 @@ int repair(const struct ctl *ctl, const char *subject, uint64_t asked, uint64_t 
     if (code == EXIT_FINE) {
         struct look look = {.inventory = opened.inventory, .plugin_dir = ctl->plugin_dir};
         look.needed = broken | look_unhealthy(&look, asked);
-        if (look.needed) {
+        struct plugin_sockets sockets;
+        plugin_sockets(ctl->plugin_dir, &sockets);
+        if (look.needed ||
+            (sockets.count && repair_standing(look.inventory) & look_healthy(&look))) {
             code = repair_now(ctl, subject, &look, deadline);
         } else {
             printf("gpu-sim: %s healthy to the kubelet, nothing to repair\n",

@@ -128,7 +128,7 @@ enum seen look_again(struct look *look, uint64_t *missing) {
     enum seen seen;
     *missing = 0;
     plugin_sockets(look->plugin_dir, &sockets);
-    if (!sockets.answer) {
+    if (!sockets.count) {
         return SEEN_NO_PLUGIN;
     }
     if (!plugin_sockets_new(&sockets, &look->before)) {

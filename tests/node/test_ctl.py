@@ -145,13 +145,14 @@ def test_help_for_a_person_who_never_saw_it(node: NodeRoot) -> None:
 
 def test_the_table_tells_all(node: NodeRoot) -> None:
     node.install(3)
+    uuids = node.uuids()
     ctl(node, "xid", "--gpu", 1, 79)
     ctl(node, "throttle", "--gpu", 2, "sw-thermal")
     ctl(node, "fault", "nvmlDeviceGetName", "UNKNOWN", "--gpu", 2, "--count", 3, "--delay", "5ms")
     ctl(node, "fault", "nvmlSystemGetNVMLVersion", "NO_PERMISSION")
     lines = ctl(node, "status").stdout.splitlines()
     assert lines[0].split() == ["GPU", "UUID", "HEALTH", "KUBELET", "MEMORY", "UTIL", "TEMP", "POD", "FAULTS"]
-    assert lines[2].split()[:4] == ["1", node.uuids()[1], "xid", "unknown"]
+    assert lines[2].split()[:4] == ["1", uuids[1], "xid", "unknown"]
     assert lines[2].endswith("Xid 79")
     assert lines[3].endswith("sw-thermal nvmlDeviceGetName=UNKNOWN (the first 3) after 5 ms")
     assert lines[4:] == ["node: nvmlSystemGetNVMLVersion=NO_PERMISSION"]
