@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.node.bundle import Bundle
+from tests.node.fake_plugin import Plugin, plugin
 from tests.node.node_root import NodeRoot
 
 
@@ -19,3 +21,11 @@ def node(native: Path, tmp_path: Path) -> NodeRoot:
 @pytest.fixture
 def bundle(node: NodeRoot, tmp_path: Path) -> Bundle:
     return Bundle(node, tmp_path)
+
+
+@pytest.fixture
+def beside(node: NodeRoot) -> Iterator[Plugin]:
+    """A device plugin, not started yet, beside a node of eight GPUs."""
+    node.install(8)
+    with plugin(node.path) as running:
+        yield running

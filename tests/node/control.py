@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 
+from tests.node.fake_plugin import Plugin, wait_until
 from tests.node.node_root import NodeRoot, bare_environment
 
 CLIENT = """
@@ -82,3 +83,16 @@ def refused(node: NodeRoot, words: list[object], expected: list[str], code: int 
     assert node.tree() == before, f"{words} changed something"
     missing = [piece for piece in expected if piece not in done.stderr]
     assert not missing, f"missing {missing} in:\n{done.stderr}"
+
+
+def break_one(node: NodeRoot, beside: Plugin, *words: object) -> None:
+    count = len(beside.devices())
+    ctl(node, *words, *beside.options())
+    wait_until(f"{words}: one GPU less", lambda: len(beside.devices()) == count - 1)
+
+
+def lost_view(node: NodeRoot) -> list[str]:
+    """What nvidia-smi can name."""
+    program = node.path / "driver/usr/bin/nvidia-smi"
+    done = subprocess.run([program, "-L"], capture_output=True, text=True, env=bare_environment())
+    return [line for line in done.stdout.splitlines() if "(UUID: GPU-" in line]

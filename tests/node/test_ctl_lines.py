@@ -5,12 +5,11 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
 
 import pytest
 
 from tests.node.control import Client, ctl, refused, status
-from tests.node.fake_plugin import Plugin, plugin, wait_until
+from tests.node.fake_plugin import Plugin, wait_until
 from tests.node.node_root import NodeRoot
 
 pytestmark = pytest.mark.native
@@ -134,19 +133,12 @@ def test_all_or_nothing(node: NodeRoot, text: str, expected: list[str]) -> None:
     refused(node, ["declare"], expected, input=text)
 
 
-@pytest.fixture
-def beside(node: NodeRoot) -> Iterator[Plugin]:
-    node.install(4)
-    with plugin(node.path) as running:
-        yield running
-
-
 def test_a_plugin_that_starts_later_is_told_again(node: NodeRoot, beside: Plugin) -> None:
     declare(node, "xid --gpu 1 79\nxid --gpu 2 31\n", *beside.options())
     beside.start()
-    assert len(beside.devices()) == 4
+    assert len(beside.devices()) == 8
     declare(node, "xid --gpu 1 79\nxid --gpu 2 31\n", *beside.options())
-    wait_until("GPU 1 goes", lambda: len(beside.devices()) == 3)
+    wait_until("GPU 1 goes", lambda: len(beside.devices()) == 7)
     declare(node, "xid --gpu 1 79\nxid --gpu 2 31\n", *beside.options())
     assert beside.xids() == [79], "what the kubelet shows already, or the plugin ignores, was raised again"
 
@@ -155,7 +147,7 @@ def test_what_is_not_declared_any_more_is_repaired(node: NodeRoot, beside: Plugi
     beside.start()
     both = "xid --gpu 1 79\nlost --gpu 3\n"
     declare(node, both, *beside.options())
-    wait_until("both go", lambda: len(beside.devices()) == 2)
-    assert "the kubelet has 3 of 4 GPUs; still broken: GPU 3" in declare(node, "lost --gpu 3\n", *beside.options())
+    wait_until("both go", lambda: len(beside.devices()) == 6)
+    assert "the kubelet has 7 of 8 GPUs; still broken: GPU 3" in declare(node, "lost --gpu 3\n", *beside.options())
     assert status(node)["gpus"][3]["health"] == "lost"
-    assert "the kubelet has 4 of 4 GPUs" in declare(node, "", *beside.options())
+    assert "the kubelet has 8 of 8 GPUs" in declare(node, "", *beside.options())
