@@ -176,5 +176,6 @@ static int run(int count, char **words) {
 
 int command_nvidia_smi(int count, char **words) {
     int code = run(count, words);
+    code = code < SMI_OTHER ? code : SMI_OTHER;
     return fflush(stdout) || ferror(stdout) ? SMI_OTHER : code;
 }

@@ -51,7 +51,8 @@ enum {
     SMI_DEVICE_ID,
     SMI_SUB_DEVICE_ID,
     SMI_BASE_CLASS,
-    SMI_SUB_CLASS
+    SMI_SUB_CLASS,
+    SMI_PCI_REPORTED = 16 /* the same figures, from where a report has them */
 };
 smi_ask smi_pci;
 
@@ -63,6 +64,7 @@ smi_ask smi_pair; /* SMI_ECC | SMI_PENDING is what comes after the next reset */
 enum {
     SMI_COMPUTE_MODE,
     SMI_PSTATE,
+    SMI_POWER_STATE,
     SMI_ADDRESSING,
     SMI_C2C,
     SMI_VIRTUALIZATION,
@@ -70,7 +72,7 @@ enum {
     SMI_SPARSE
 };
 smi_ask smi_mode;
-enum { SMI_REASONS_ACTIVE, SMI_REASONS_SUPPORTED };
+enum { SMI_REASONS_ACTIVE, SMI_REASONS_SUPPORTED, SMI_REASONS_BOTH };
 smi_ask smi_reasons;
 smi_ask smi_reason;         /* `what` is the number of the reason's bit */
 smi_ask smi_reason_or_none; /* the same, for a query */

@@ -74,7 +74,9 @@ nvmlReturn_t smi_mode(nvmlDevice_t device, int what, struct smi_value *value) {
         answer = nvmlDeviceGetComputeMode(device, &mode);
         return smi_say(value, answer, "%s", compute[(unsigned)mode % 4]);
     case SMI_PSTATE:
-        answer = nvmlDeviceGetPerformanceState(device, &pstate);
+    case SMI_POWER_STATE:
+        answer = what == SMI_PSTATE ? nvmlDeviceGetPerformanceState(device, &pstate)
+                                    : nvmlDeviceGetPowerState(device, &pstate);
         return pstate == NVML_PSTATE_UNKNOWN
                    ? smi_say(value, answer == NVML_SUCCESS ? NVML_ERROR_NOT_SUPPORTED : answer, "-")
                    : smi_say(value, answer, "P%d", (int)pstate);
@@ -100,8 +102,11 @@ nvmlReturn_t smi_mode(nvmlDevice_t device, int what, struct smi_value *value) {
 nvmlReturn_t smi_reasons(nvmlDevice_t device, int what, struct smi_value *value) {
     unsigned long long mask = 0;
     nvmlReturn_t answer = what == SMI_REASONS_ACTIVE
-                              ? nvmlDeviceGetCurrentClocksThrottleReasons(device, &mask)
+                              ? NVML_SUCCESS
                               : nvmlDeviceGetSupportedClocksThrottleReasons(device, &mask);
+    if (what != SMI_REASONS_SUPPORTED && answer == NVML_SUCCESS) {
+        answer = nvmlDeviceGetCurrentClocksThrottleReasons(device, &mask);
+    }
     return smi_say(value, answer, "0x%016llX", mask);
 }
 

@@ -69,9 +69,9 @@ void smi_escaped(const struct smi_printer *printer, int indent, const char *labe
 static bool has_form(unsigned flags, nvmlDevice_t device) {
     struct smi_value value;
     if (flags & (SMI_SRAM_SPLIT | SMI_SRAM_WHOLE)) {
-        nvmlEccSramErrorStatus_t status = {.version = nvmlEccSramErrorStatus_v1};
-        bool split = nvmlDeviceGetSramEccErrorStatus(device, &status) != NVML_ERROR_NOT_SUPPORTED;
-        return split == !!(flags & SMI_SRAM_SPLIT);
+        nvmlDeviceArchitecture_t got = NVML_DEVICE_ARCH_UNKNOWN;
+        bool known = nvmlDeviceGetArchitecture(device, &got) == NVML_SUCCESS;
+        return known && flags & (got >= NVML_DEVICE_ARCH_AMPERE ? SMI_SRAM_SPLIT : SMI_SRAM_WHOLE);
     }
     if (flags & (SMI_MARGINS | SMI_DEGREES)) {
         bool margins =

@@ -9,6 +9,8 @@
 
 /* Entries of the table, as 550 numbers them. */
 enum smi_private_entry {
+    SMI_PRIVATE_HANDLE =
+        81, /* takes an index in place of a device, and 0x22; of a lost GPU it gives none */
     SMI_PRIVATE_ENFORCED_LIMIT = 108,
     SMI_PRIVATE_GPU_PART = 231,
     SMI_PRIVATE_MARGIN = 240,

@@ -37,18 +37,17 @@ nvmlReturn_t smi_compute_processes(nvmlDevice_t device, struct smi_processes *fo
     return collect(device, SMI_COMPUTE, nvmlDeviceGetComputeRunningProcesses_v3, found);
 }
 
-nvmlReturn_t smi_processes(nvmlDevice_t device, struct smi_processes *found) {
+void smi_processes(nvmlDevice_t device, struct smi_processes *found) {
     static const struct {
         unsigned kind;
         getter *get;
     } lists[] = {{SMI_COMPUTE, nvmlDeviceGetComputeRunningProcesses_v3},
                  {SMI_GRAPHICS, nvmlDeviceGetGraphicsRunningProcesses_v3},
                  {SMI_MPS, nvmlDeviceGetMPSComputeRunningProcesses_v3}};
-    nvmlReturn_t answer = NVML_SUCCESS;
     unsigned kept = 0;
     found->count = 0;
-    for (size_t i = 0; i < sizeof lists / sizeof *lists && answer == NVML_SUCCESS; i++) {
-        answer = collect(device, lists[i].kind, lists[i].get, found);
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        collect(device, lists[i].kind, lists[i].get, found);
     }
     for (unsigned i = 0; i < found->count; i++) {
         if (found->rows[i].kinds != SMI_MPS) {
@@ -57,7 +56,6 @@ nvmlReturn_t smi_processes(nvmlDevice_t device, struct smi_processes *found) {
     }
     found->count = kept;
     qsort(found->rows, kept, sizeof *found->rows, by_pid);
-    return answer;
 }
 
 const char *smi_process_kinds(const struct smi_process *process) {

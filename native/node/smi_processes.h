@@ -19,8 +19,9 @@ struct smi_processes {
     struct smi_process rows[3 * SMI_MOST_PROCESSES];
 };
 
-/* All of them by their pids, each once; those that are MPS and nothing else are left out, as the real one does. */
-nvmlReturn_t smi_processes(nvmlDevice_t device, struct smi_processes *found);
+/* All of them by their pids, each once. As the real one does, those that are MPS and nothing else are left out, and a
+ * list that cannot be had is an empty one. */
+void smi_processes(nvmlDevice_t device, struct smi_processes *found);
 /* Those with a compute context, in the library's order. */
 nvmlReturn_t smi_compute_processes(nvmlDevice_t device, struct smi_processes *found);
 

@@ -81,7 +81,7 @@ static nvmlReturn_t ask_process(const struct smi_process *process, int what,
     }
 }
 
-/* `failed` is said of every field in place of asking. */
+/* `failed` is said of what only a process has. */
 static void row(const struct smi_query *query, const char *fields, bool units, nvmlDevice_t device,
                 const struct smi_process *process, nvmlReturn_t failed) {
     const char *start;
@@ -90,9 +90,9 @@ static void row(const struct smi_query *query, const char *fields, bool units, n
     for (const char *at = fields; next_word(&at, &start, &length); first = false) {
         const struct smi_field *field = smi_find_field(query, start, length);
         struct smi_value value = {""};
-        nvmlReturn_t answer = failed != NVML_SUCCESS ? failed
-                              : field->ask           ? field->ask(device, field->what, &value)
-                                                     : ask_process(process, field->what, &value);
+        nvmlReturn_t answer = field->ask               ? field->ask(device, field->what, &value)
+                              : failed != NVML_SUCCESS ? failed
+                                                       : ask_process(process, field->what, &value);
         fputs(first ? "" : ", ", stdout);
         if (answer != NVML_SUCCESS) {
             printf("[%s]", smi_failure(answer));

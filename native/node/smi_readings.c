@@ -135,8 +135,9 @@ nvmlReturn_t smi_throughput(nvmlDevice_t device, int what, struct smi_value *val
     return smi_say(value, answer, "%u", rate);
 }
 
+/* In single precision, which is how the real one rounds. */
 static nvmlReturn_t watts(struct smi_value *value, nvmlReturn_t answer, unsigned milliwatts) {
-    return smi_say(value, answer, "%u.%02u", milliwatts / 1000, milliwatts % 1000 / 10);
+    return smi_say(value, answer, "%.2f", (double)((float)milliwatts / 1000.0f));
 }
 
 nvmlReturn_t smi_power(nvmlDevice_t device, int what, struct smi_value *value) {
@@ -186,7 +187,7 @@ nvmlReturn_t smi_clock(nvmlDevice_t device, int what, struct smi_value *value) {
         answer = nvmlDeviceGetDefaultApplicationsClock(device, type, &megahertz);
         break;
     default:
-        answer = nvmlDeviceGetMaxCustomerBoostClock(device, type, &megahertz);
+        answer = nvmlDeviceGetClock(device, type, NVML_CLOCK_ID_CUSTOMER_BOOST_MAX, &megahertz);
     }
     return smi_say(value, answer, "%u", megahertz);
 }

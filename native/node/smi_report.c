@@ -81,14 +81,14 @@ const struct smi_line smi_report_lines[] = {
     GROUP(0, "IBMNPU", "ibmnpu", 0)
     VALUE(1, "Relaxed Ordering Mode", "relaxed_ordering_mode", smi_absent, 0)
     GROUP(0, "PCI", "pci", 0)
-    FORM(1, "Bus", "pci_bus", smi_pci, SMI_BUS, "", SMI_HEX)
-    FORM(1, "Device", "pci_device", smi_pci, SMI_DEVICE, "", SMI_HEX)
-    FORM(1, "Domain", "pci_domain", smi_pci, SMI_DOMAIN, "", SMI_HEX)
+    FORM(1, "Bus", "pci_bus", smi_pci, SMI_PCI_REPORTED | SMI_BUS, "", SMI_HEX)
+    FORM(1, "Device", "pci_device", smi_pci, SMI_PCI_REPORTED | SMI_DEVICE, "", SMI_HEX)
+    FORM(1, "Domain", "pci_domain", smi_pci, SMI_PCI_REPORTED | SMI_DOMAIN, "", SMI_HEX)
     FORM(1, "Base Classcode", "pci_base_class", smi_pci, SMI_BASE_CLASS, "", SMI_HEX)
     FORM(1, "Sub Classcode", "pci_sub_class", smi_pci, SMI_SUB_CLASS, "", SMI_HEX)
-    FORM(1, "Device Id", "pci_device_id", smi_pci, SMI_DEVICE_ID, "", SMI_HEX)
-    VALUE(1, "Bus Id", "pci_bus_id", smi_pci, SMI_BUS_ID)
-    FORM(1, "Sub System Id", "pci_sub_system_id", smi_pci, SMI_SUB_DEVICE_ID, "", SMI_HEX)
+    FORM(1, "Device Id", "pci_device_id", smi_pci, SMI_PCI_REPORTED | SMI_DEVICE_ID, "", SMI_HEX)
+    VALUE(1, "Bus Id", "pci_bus_id", smi_pci, SMI_PCI_REPORTED | SMI_BUS_ID)
+    FORM(1, "Sub System Id", "pci_sub_system_id", smi_pci, SMI_PCI_REPORTED | SMI_SUB_DEVICE_ID, "", SMI_HEX)
     GROUP(1, "GPU Link Info", "pci_gpu_link_info", 0)
     GROUP(2, "PCIe Generation", "pcie_gen", 0)
     VALUE(3, "Max", "max_link_gen", smi_number, SMI_GEN_MAX)
@@ -111,7 +111,7 @@ const struct smi_line smi_report_lines[] = {
     VALUE(1, "Atomic Caps Outbound", "atomic_caps_outbound", smi_field, NVML_FI_DEV_PCIE_OUTBOUND_ATOMICS_MASK)
     WITH_UNIT(0, "Fan Speed", "fan_speed", smi_number, SMI_FAN, " %")
     CHOSEN(0, "Performance State", "performance_state", smi_mode, SMI_PSTATE, SMI_IN_PERFORMANCE)
-    GROUP_IF(0, "Clocks Event Reasons", "clocks_event_reasons", smi_reasons, SMI_REASONS_ACTIVE, 0,
+    GROUP_IF(0, "Clocks Event Reasons", "clocks_event_reasons", smi_reasons, SMI_REASONS_BOTH, 0,
         SMI_IN_PERFORMANCE)
     VALUE(1, "Idle", "clocks_event_reason_gpu_idle", smi_reason, 0)
     VALUE(1, "Applications Clocks Setting", "clocks_event_reason_applications_clocks_setting", smi_reason, 1)
@@ -161,7 +161,7 @@ const struct smi_line smi_report_lines[] = {
     GROUP(0, "ECC Mode", "ecc_mode", SMI_IN_ECC)
     VALUE(1, "Current", "current_ecc", smi_pair, SMI_ECC)
     VALUE(1, "Pending", "pending_ecc", smi_pair, SMI_ECC | SMI_PENDING)
-    GROUP(0, "ECC Errors", "ecc_errors", SMI_IN_ECC)
+    GROUP_IF(0, "ECC Errors", "ecc_errors", NULL, 0, SMI_SRAM_SPLIT | SMI_SRAM_WHOLE, SMI_IN_ECC)
     GROUP(1, "Volatile", "volatile", 0)
     FORM(2, "SRAM Correctable", "sram_correctable", smi_sram, SMI_SRAM_CORRECTED, "", SMI_SRAM_SPLIT)
     FORM(2, "SRAM Correctable", "sram_correctable", smi_ecc_reported, ECC(CORRECTED, VOLATILE, SRAM), "",
@@ -224,8 +224,8 @@ const struct smi_line smi_report_lines[] = {
         NVML_FI_DEV_TEMPERATURE_GPU_MAX_TLIMIT, " C", SMI_MARGINS)
     FORM(1, "GPU Max Operating Temp", "gpu_temp_max_gpu_threshold", smi_threshold,
         NVML_TEMPERATURE_THRESHOLD_GPU_MAX, " C", SMI_DEGREES)
-    WITH_UNIT(1, "GPU Target Temperature", "gpu_target_temperature", smi_threshold,
-        NVML_TEMPERATURE_THRESHOLD_ACOUSTIC_CURR, " C")
+    WITH_UNIT(1, "GPU Target Temperature", "gpu_target_temperature", smi_absent,
+        0, " C")
     WITH_UNIT(1, "Memory Current Temp", "memory_temp", smi_memory_temperature, 0, " C")
     FORM(1, "Memory Max Operating T.Limit Temp", "gpu_temp_max_mem_tlimit_threshold", smi_field,
         NVML_FI_DEV_TEMPERATURE_MEM_MAX_TLIMIT, " C", SMI_MARGINS)
@@ -236,7 +236,7 @@ const struct smi_line smi_report_lines[] = {
     WITH_UNIT(1, "Min", "gpu_target_temp_min", smi_threshold, NVML_TEMPERATURE_THRESHOLD_ACOUSTIC_MIN, " C")
     WITH_UNIT(1, "Max", "gpu_target_temp_max", smi_threshold, NVML_TEMPERATURE_THRESHOLD_ACOUSTIC_MAX, " C")
     GROUP(0, "GPU Power Readings", "gpu_power_readings", SMI_IN_POWER)
-    VALUE(1, NULL, "power_state", smi_mode, SMI_PSTATE)
+    VALUE(1, NULL, "power_state", smi_mode, SMI_POWER_STATE)
     WITH_UNIT(1, "Average Power Draw", "average_power_draw", smi_power_field, POWER_FIELD(AVERAGE, GPU), " W")
     WITH_UNIT(1, "Instantaneous Power Draw", "instant_power_draw", smi_power_field, POWER_FIELD(INSTANT, GPU), " W")
     WITH_UNIT(1, "Current Power Limit", "current_power_limit", smi_power_field,
@@ -253,7 +253,7 @@ const struct smi_line smi_report_lines[] = {
     WITH_UNIT(1, "Instantaneous Power Draw", "instant_power_draw", smi_power_field,
         POWER_FIELD(INSTANT, MEMORY), " W")
     GROUP(0, "Module Power Readings", "module_power_readings", SMI_IN_POWER)
-    VALUE(1, NULL, "power_state", smi_mode, SMI_PSTATE)
+    VALUE(1, NULL, "power_state", smi_mode, SMI_POWER_STATE)
     WITH_UNIT(1, "Average Power Draw", "average_power_draw", smi_power_field, POWER_FIELD(AVERAGE, MODULE), " W")
     WITH_UNIT(1, "Instantaneous Power Draw", "instant_power_draw", smi_power_field,
         POWER_FIELD(INSTANT, MODULE), " W")

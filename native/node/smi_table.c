@@ -7,6 +7,7 @@
 
 #include "smi.h"
 #include "smi_facts.h"
+#include "smi_private.h"
 #include "smi_processes.h"
 
 enum { NAME_WIDTH = 27, COMMAND_WIDTH = 38 };
@@ -65,6 +66,7 @@ static void first_row(unsigned index, nvmlDevice_t device) {
     snprintf(number, sizeof number, "%u", index);
     nvmlReturn_t known = smi_number(device, SMI_INDEX, &errors);
     nvmlReturn_t ecc = smi_pair(device, SMI_ECC, &errors);
+    bool off = ecc == NVML_SUCCESS && *errors.text == 'D';
     const char *shown = ask(smi_identity, device, SMI_NAME, "", &name);
     if (strlen(shown) > NAME_WIDTH) {
         memcpy(name.text + NAME_WIDTH - 3, "...", 4);
@@ -74,15 +76,14 @@ static void first_row(unsigned index, nvmlDevice_t device) {
                                                   SMI_COUNTER(NVML_MEMORY_ERROR_TYPE_UNCORRECTED,
                                                               NVML_VOLATILE_ECC, SMI_ALL_LOCATIONS),
                                                   "", &errors);
-    count = ecc == NVML_SUCCESS && !strcmp(count, "N/A") ? "Off" : count;
     const char *place = ask(smi_pci, device, SMI_BUS_ID, "", &bus);
-    char persistence[8]; /* an error stands one to the left */
+    char persistence[8]; /* what is neither on nor off stands one to the left */
     const char *mode = on_off(device, SMI_PERSISTENCE);
-    snprintf(persistence, sizeof persistence, strcmp(mode, "ERR!") ? " %-4s" : "%-5s", mode);
-    printf(known == NVML_SUCCESS ? "|%4s  %-*s   %s| %18s %3s | %20s |\n"
-                                 : "|%5s %-*s   %s| %6s %15s | %20s |\n",
-           known == NVML_SUCCESS ? number : "ERR!", NAME_WIDTH, shown, persistence, place,
-           on_off(device, SMI_DISPLAY_ACTIVE), count);
+    snprintf(persistence, sizeof persistence, *mode == 'O' ? " %-4s" : "%-5s", mode);
+    const char *first = cell(known, number);
+    printf(strcmp(first, "ERR!") ? "|%4s  %-*s   %s|   %-16s%4s | %20s |\n"
+                                 : "|%5s %-*s   %s|   %-16s%4s | %20s |\n",
+           first, NAME_WIDTH, shown, persistence, place, on_off(device, SMI_DISPLAY_ACTIVE), count);
 }
 
 static void memory_cell(nvmlDevice_t device, char *text, size_t size) {
@@ -90,21 +91,17 @@ static void memory_cell(nvmlDevice_t device, char *text, size_t size) {
     nvmlReturn_t answer = nvmlDeviceGetMemoryInfo_v2(device, &memory);
     if (answer == NVML_SUCCESS) {
         snprintf(text, size, "%7lluMiB / %6lluMiB", memory.used >> 20, memory.total >> 20);
-    } else if (answer == NVML_ERROR_NOT_SUPPORTED || answer == NVML_ERROR_NO_PERMISSION) {
+    } else if (answer == NVML_ERROR_NO_PERMISSION) {
         snprintf(text, size, "%20s  ", "N/A");
     } else {
         snprintf(text, size, "%-22.22s", nvmlErrorString(answer));
     }
 }
 
-/* "49W": without the fraction. */
-static const char *whole_watts(nvmlDevice_t device, int what, struct smi_value *value) {
-    const char *shown = ask(smi_power, device, what, "", value);
-    char *point = strchr(value->text, '.');
-    if (shown == value->text && point) {
-        memcpy(point, "W", 2);
-    }
-    return shown;
+/* "49W": the fraction is cut off, not rounded. */
+static const char *whole_watts(nvmlReturn_t answer, unsigned milliwatts, struct smi_value *value) {
+    smi_say(value, answer, "%uW", milliwatts / 1000);
+    return cell(answer, value->text);
 }
 
 static void second_row(nvmlDevice_t device) {
@@ -115,13 +112,17 @@ static void second_row(nvmlDevice_t device) {
     nvmlReturn_t answer = nvmlDeviceGetComputeMode(device, &compute);
     memory_cell(device, memory, sizeof memory);
     const char *perf = ask(smi_mode, device, SMI_PSTATE, "", &state);
-    const char *limit = whole_watts(device, SMI_ENFORCED, &cap);
-    printf(strcmp(perf, "ERR!") ? "|%4s  %4s    %-4s" : "|%4s  %4s %-7s",
+    unsigned usage = 0, enforced = 0;
+    nvmlReturn_t capped =
+        smi_private(SMI_PRIVATE_ENFORCED_LIMIT, device, &enforced, sizeof enforced);
+    nvmlReturn_t drawn = nvmlDeviceGetPowerUsage(device, &usage);
+    const char *limit = whole_watts(capped, enforced, &cap);
+    printf(*perf == 'P' ? "|%4s  %4s    %-4s" : "|%4s  %4s%5s   ",
            ask(smi_number, device, SMI_FAN, "%", &fan),
            ask(smi_number, device, SMI_TEMPERATURE, "C", &degrees), perf);
     printf(strcmp(limit, "ERR!") ? "       %7s / %5s | %s | %7s %12s |\n"
                                  : "       %7s / %4s  | %s | %7s %12s |\n",
-           whole_watts(device, SMI_DRAW, &draw), limit, memory,
+           whole_watts(drawn, usage, &draw), limit, memory,
            ask(smi_utilization, device, SMI_GPU_LOAD, "%", &load),
            cell(answer, modes[(unsigned)compute % 4]));
 }
@@ -157,14 +158,13 @@ static unsigned processes(unsigned index, nvmlDevice_t device) {
 }
 
 int smi_table(const struct smi_gpus *gpus) {
-    unsigned running = 0, unknown = 0;
+    unsigned running = 0, index;
+    bool failed = false;
     head();
     for (unsigned i = 0; i < gpus->count; i++) {
-        unsigned index;
         first_row(gpus->index[i], gpus->device[i]);
         second_row(gpus->device[i]);
         third_row(gpus->device[i]);
-        unknown += nvmlDeviceGetIndex(gpus->device[i], &index) != NVML_SUCCESS;
     }
     printf("%89s\n%s", "", line);
     fputs("| Processes:                                                                            "
@@ -177,14 +177,24 @@ int smi_table(const struct smi_gpus *gpus) {
           "==|\n",
           stdout);
     for (unsigned i = 0; i < gpus->count; i++) {
+        nvmlDevice_t handle = (nvmlDevice_t)(uintptr_t)gpus->index[i], got;
+        if (smi_private(SMI_PRIVATE_HANDLE, handle, &got, 0x22) != NVML_SUCCESS) {
+            failed = true;
+            continue;
+        }
+        nvmlReturn_t answer = nvmlDeviceGetIndex(gpus->device[i], &index);
+        if (answer != NVML_SUCCESS) {
+            puts("Failed to query device index");
+            return (int)answer;
+        }
         running += processes(gpus->index[i], gpus->device[i]);
     }
     if (!running) {
         printf("|  %-87s|\n", "No running processes found");
     }
     fputs(line, stdout);
-    fputs(unknown ? "Internal error\n" : "", stdout); /* of a lost GPU, as the real one */
-    return unknown ? SMI_OTHER : SMI_FINE;
+    fputs(failed ? "Internal error\n" : "", stdout); /* of a lost GPU, as the real one */
+    return failed ? SMI_OTHER : SMI_FINE;
 }
 
 int smi_list(const struct smi_gpus *gpus) {
@@ -196,15 +206,15 @@ int smi_list(const struct smi_gpus *gpus) {
     for (unsigned i = 0; i < gpus->count; i++) {
         struct smi_value name, uuid;
         nvmlReturn_t named = smi_identity(gpus->device[i], SMI_NAME, &name);
-        nvmlReturn_t known = smi_identity(gpus->device[i], SMI_UUID, &uuid);
-        if (named == NVML_SUCCESS && known == NVML_SUCCESS) {
-            printf("GPU %u: %s (UUID: %s)\n", gpus->index[i], name.text, uuid.text);
+        if (named != NVML_SUCCESS) {
+            printf("Unable to determine the product name for gpu %u: %s\n", gpus->index[i],
+                   nvmlErrorString(named));
+            code = (int)named;
             continue;
         }
-        code = (int)(named != NVML_SUCCESS ? named : known);
-        printf("Unable to determine the %s for gpu %u: %s\n",
-               named != NVML_SUCCESS ? "product name" : "UUID", gpus->index[i],
-               nvmlErrorString((nvmlReturn_t)code));
+        nvmlReturn_t known = smi_identity(gpus->device[i], SMI_UUID, &uuid);
+        printf("GPU %u: %s (UUID: %s)\n", gpus->index[i], name.text,
+               known == NVML_SUCCESS ? uuid.text : smi_failure(known));
     }
     return code;
 }

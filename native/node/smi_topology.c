@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "smi.h"
+#include "smi_facts.h"
 
 enum { MOST_LINKS = 18, MOST_CPUS = 1024, WORD_BITS = 8 * sizeof(unsigned long) };
 
@@ -21,26 +22,29 @@ static const char legend[] =
 
 /* Active NVLinks of `from` that lead to `to`, or to switches that lead to all. */
 static unsigned links(nvmlDevice_t from, nvmlDevice_t to) {
+    nvmlFieldValue_t switched = {.fieldId = NVML_FI_DEV_NVSWITCH_CONNECTED_LINK_COUNT};
     nvmlPciInfo_t other = {0};
     unsigned count = 0;
+    if (nvmlDeviceGetFieldValues(from, 1, &switched) == NVML_SUCCESS &&
+        switched.nvmlReturn == NVML_SUCCESS) {
+        return switched.value.uiVal;
+    }
     nvmlDeviceGetPciInfo_v3(to, &other);
     for (unsigned link = 0; link < MOST_LINKS; link++) {
         nvmlEnableState_t active = NVML_FEATURE_DISABLED;
-        nvmlIntNvLinkDeviceType_t type = NVML_NVLINK_DEVICE_TYPE_UNKNOWN;
         nvmlPciInfo_t remote = {0};
         if (nvmlDeviceGetNvLinkState(from, link, &active) != NVML_SUCCESS || !active) {
             continue;
         }
-        nvmlDeviceGetNvLinkRemoteDeviceType(from, link, &type);
         nvmlDeviceGetNvLinkRemotePciInfo_v2(from, link, &remote);
-        count += type == NVML_NVLINK_DEVICE_TYPE_SWITCH || !strcmp(remote.busId, other.busId);
+        count += !strcmp(remote.busId, other.busId);
     }
     return count;
 }
 
-static bool cell(nvmlDevice_t from, nvmlDevice_t to, bool nvlink, char *text, size_t size) {
+static void cell(nvmlDevice_t from, nvmlDevice_t to, bool nvlink, char *text, size_t size) {
     nvmlGpuTopologyLevel_t level = NVML_TOPOLOGY_SYSTEM;
-    nvmlReturn_t answer = nvmlDeviceGetTopologyCommonAncestor(from, to, &level);
+    nvmlDeviceGetTopologyCommonAncestor(from, to, &level);
     unsigned count = nvlink ? links(from, to) : 0;
     if (count) {
         snprintf(text, size, "NV%u", count);
@@ -53,10 +57,9 @@ static bool cell(nvmlDevice_t from, nvmlDevice_t to, bool nvlink, char *text, si
                  : level == NVML_TOPOLOGY_NODE       ? "NODE"
                                                      : "SYS");
     }
-    return answer == NVML_SUCCESS;
 }
 
-/* "0-15,32": the numbers of the bits that are set; "N/A" of none. */
+/* "0-15,32": the numbers of the bits that are set; nothing of none. */
 static void ranges(const unsigned long *set, unsigned bits) {
     bool any = false;
     for (unsigned i = 0; i < bits; i++) {
@@ -74,7 +77,6 @@ static void ranges(const unsigned long *set, unsigned bits) {
         any = true;
         i = last;
     }
-    fputs(any ? "" : "N/A", stdout);
 }
 
 static void affinity(nvmlDevice_t device) {
@@ -87,20 +89,44 @@ static void affinity(nvmlDevice_t device) {
     puts("\t\tN/A");
 }
 
+static bool all_tell(const struct smi_gpus *gpus, smi_ask *ask, int what) {
+    struct smi_value value;
+    for (unsigned i = 0; i < gpus->count; i++) {
+        if (ask(gpus->device[i], what, &value) != NVML_SUCCESS) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Whether the library tells how far one GPU is from another. */
+static nvmlReturn_t is_placed(nvmlDevice_t device, int what, struct smi_value *value) {
+    nvmlDevice_t other;
+    nvmlGpuTopologyLevel_t level;
+    (void)what, (void)value;
+    nvmlReturn_t answer = nvmlDeviceGetHandleByIndex_v2(0, &other);
+    return answer != NVML_SUCCESS ? answer
+                                  : nvmlDeviceGetTopologyCommonAncestor(device, other, &level);
+}
+
+static int failed(void) {
+    puts("Failed to run topology matrix\n");
+    return SMI_OTHER;
+}
+
 static int matrix(const struct smi_gpus *gpus, bool nvlink) {
     char text[16];
-    for (unsigned i = 0; i < gpus->count; i++) {
-        if (!cell(gpus->device[i], gpus->device[!i && gpus->count > 1], nvlink, text,
-                  sizeof text)) {
-            puts("Failed to run topology matrix\n");
-            return SMI_OTHER;
-        }
+    if (!all_tell(gpus, smi_pci, SMI_BUS_ID) || !all_tell(gpus, smi_identity, SMI_BRAND)) {
+        return failed();
     }
     fputs("\t\33[4m", stdout);
     for (unsigned i = 0; i < gpus->count; i++) {
         printf("GPU%u\t", gpus->index[i]);
     }
     puts("CPU Affinity\tNUMA Affinity\tGPU NUMA ID\33[0m");
+    if (!all_tell(gpus, smi_identity, SMI_ARCHITECTURE) || !all_tell(gpus, is_placed, 0)) {
+        return failed();
+    }
     for (unsigned i = 0; i < gpus->count; i++) {
         printf("GPU%u\t", gpus->index[i]);
         for (unsigned j = 0; j < gpus->count; j++) {

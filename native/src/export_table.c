@@ -14,6 +14,9 @@ GS_EXPORT nvmlReturn_t nvmlInternalGetExportTable(const void **table, const void
 typedef nvmlReturn_t (*entry_function)(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d,
                                        uintptr_t e);
 
+/* What was called with, in the order of the calling convention. */
+typedef const uintptr_t *arguments;
+
 /* A row of the private process lists, by NVIDIA's own public mock: public fields, then the name in place. */
 struct process_row {
     uint32_t pid;
@@ -26,11 +29,13 @@ struct process_row {
 };
 _Static_assert(sizeof(struct process_row) == 4128, "nvidia-smi steps by this");
 
-/* The caller says in *count how many rows there is room for. */
-static nvmlReturn_t list_processes(nvmlDevice_t handle, uint32_t kind, unsigned *count,
-                                   struct process_row *rows) {
+/* The caller says in *count how many rows there is room for. `name` is the public function of these rows: what a
+ * fault makes of that, it makes of this. */
+static nvmlReturn_t list_processes(arguments a, uint32_t kind, const char *name) {
     const struct gs_device *device = NULL;
-    nvmlReturn_t result = gs_enter_device(handle, 0, &device);
+    unsigned *count = (unsigned *)a[1];
+    struct process_row *rows = (struct process_row *)a[2];
+    nvmlReturn_t result = gs_enter_device((nvmlDevice_t)a[0], gs_function_id(name), &device);
     if (result != NVML_SUCCESS || !count) {
         return result != NVML_SUCCESS ? result : NVML_ERROR_INVALID_ARGUMENT;
     }
@@ -57,9 +62,6 @@ static nvmlReturn_t list_processes(nvmlDevice_t handle, uint32_t kind, unsigned 
     *count = needed;
     return needed <= room ? NVML_SUCCESS : NVML_ERROR_INSUFFICIENT_SIZE;
 }
-
-/* What was called with, in the order of the calling convention. */
-typedef const uintptr_t *arguments;
 
 static nvmlReturn_t enter(uintptr_t handle, const struct gs_device **device) {
     return gs_enter_device((nvmlDevice_t)handle, 0, device);
@@ -138,18 +140,15 @@ static nvmlReturn_t path_between(arguments a) {
 
 /* (device, &count, rows), one entry for each kind. */
 static nvmlReturn_t compute_processes(arguments a) {
-    return list_processes((nvmlDevice_t)a[0], 1u << 0, (unsigned *)a[1],
-                          (struct process_row *)a[2]);
+    return list_processes(a, 1u << 0, "nvmlDeviceGetComputeRunningProcesses_v3");
 }
 
 static nvmlReturn_t graphics_processes(arguments a) {
-    return list_processes((nvmlDevice_t)a[0], 1u << 1, (unsigned *)a[1],
-                          (struct process_row *)a[2]);
+    return list_processes(a, 1u << 1, "nvmlDeviceGetGraphicsRunningProcesses_v3");
 }
 
 static nvmlReturn_t mps_processes(arguments a) {
-    return list_processes((nvmlDevice_t)a[0], 1u << 2, (unsigned *)a[1],
-                          (struct process_row *)a[2]);
+    return list_processes(a, 1u << 2, "nvmlDeviceGetMPSComputeRunningProcesses_v3");
 }
 
 /* (device, &milliwatts): of a query; -q asks in public. */
