@@ -38,12 +38,15 @@ def pod_image(cluster):
     return put
 
 
-@pytest.fixture
-def namespace(stage):
+def _space(stage):
     space = Space(stage.kube, f"e2e-{secrets.token_hex(3)}")
     space.open()
     yield space
     space.close()
+
+
+namespace = pytest.fixture(_space, name="namespace")
+other_namespace = pytest.fixture(_space, name="other_namespace")
 
 
 @pytest.fixture
