@@ -44,8 +44,8 @@ class FakeKube:
 
 PODS = FakeKube(
     pod("p1", "n1"),
-    pod("old", "n2", deletionTimestamp="now"),
     pod("p2", "n2"),
+    pod("old", "n2", deletionTimestamp="now"),
     pod("waiting", None),
     pod("p3", "n3", agent="waiting"),
     pod("other", "n4", annotations={}),
@@ -118,13 +118,16 @@ def test_a_node_need_not_be_named_where_there_is_one():
         control.only_node(PODS)
 
 
-@pytest.mark.parametrize(("words", "interactive"), [(["status"], False), (["declare"], True), (["timeline"], True)])
-def test_a_person_gets_words_output_and_code_as_they_are(words, interactive, cluster, monkeypatch, capfd):
+@pytest.mark.parametrize(
+    ("words", "terminal", "passed"),
+    [(["status"], True, False), (["status"], False, True), (["declare"], True, True), (["timeline"], True, True)],
+)
+def test_a_person_gets_words_output_and_code_as_they_are(words, terminal, passed, cluster, monkeypatch, capfd):
     (cluster.folder / "answer").write_text("echo refused >&2; echo 'command terminated with exit code 3' >&2; exit 3")
-    monkeypatch.setattr(sys, "stdin", SimpleNamespace(isatty=lambda: True, fileno=lambda: 0))
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(isatty=lambda: terminal, fileno=lambda: 0))
     assert control.passed_through(cluster, "n1", words) == 3
     said = capfd.readouterr()
-    assert (" exec -i p1 " in said.out) is interactive
+    assert (" exec -i p1 " in said.out) is passed
     assert said.err == "refused\n"
 
 

@@ -37,6 +37,12 @@ def manifest(name: str, gpus: int, ends: bool) -> dict:
     }
 
 
+def is_given(pod: dict) -> bool:
+    """Its node is being asked for its GPUs, or is starting it with them."""
+    ours = pod["metadata"]["namespace"] == NAMESPACE
+    return ours and bool(pod["spec"].get("nodeName")) and pod["status"].get("phase") == "Pending"
+
+
 @dataclass
 class _Life:
     gpus: int

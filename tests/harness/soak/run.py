@@ -13,7 +13,7 @@ from pathlib import Path
 from tests.harness.audit import Audit
 from tests.harness.cluster import Cluster
 from tests.harness.soak import kills, memory
-from tests.harness.soak.churn import Churn
+from tests.harness.soak.churn import Churn, is_given
 from tests.harness.soak.plan import KILL_EVERY_S, NODES_OWN, OURS, Action, plan
 from tests.harness.soak.scene import CHANGING, Scene
 from tests.harness.soak.workers import Workers
@@ -25,6 +25,7 @@ from tests.harness.wait import WaitTimeout, wait_until
 PODS_PER_MINUTE = 20
 TICK_S = 0.2
 SAMPLE_S = 5.0
+ROLLING_S = 15.0  # from helm's start until the new pods are ready
 LATE_S = 240  # for repairs and upgrades that are still going on when the plan is over
 EMPTY_S = 90  # for the last pods to leave
 
@@ -40,10 +41,11 @@ class Soak:
         self.audit = Audit(cluster, say=lambda text: self._note(f"VIOLATION {text}"))
         self.scene = Scene(cluster, self.nodes, lambda node: self.audit.source.read(node, False))
         self.churn = Churn(cluster.kube, lambda: list(self.audit.store.all("Pod")))
-        self.workers = Workers(cluster, self._upgrade, self._note)
+        self.workers = Workers(cluster, self._upgrade, self._note, self._during)
         self.samples: list[memory.Sample] = []
         self.actions = plan(seed, seconds, self.nodes)
         self._started = 0.0
+        self._upgraded = -ROLLING_S
 
     # ---- the course of it ----
     def run(self) -> bool:
@@ -93,7 +95,13 @@ class Soak:
 
     def _upgrade(self, action: Action) -> None:
         values = {key: int(value) for key, _, value in (word.partition("=") for word in action.words)}
+        self._upgraded = time.monotonic()
         self.scene.apply(CHANGING, values)
+
+    def _during(self, node: str) -> list[str]:
+        waiting = [p for p in self.audit.store.all("Pod") if p["spec"].get("nodeName") == node and is_given(p)]
+        rolling = time.monotonic() - self._upgraded < ROLLING_S and self.scene.roles[node] == CHANGING
+        return [*(["allocation"] if waiting else []), *(["upgrade"] if rolling else [])]
 
     def _sample(self, now: float) -> None:
         for node in self.nodes:
@@ -151,6 +159,8 @@ class Soak:
             ["faults", done["fault"]],
             ["repairs", done["repair"]],
             *([f"kills of {victim}", done[f"kill {victim}"]] for victim in (*OURS, *NODES_OWN)),
+            ["kills during an allocation", done["kill during allocation"]],
+            ["kills during an upgrade", done["kill during upgrade"]],
             ["upgrades", done["upgrade"]],
         ]
         grown = [[t.node, t.program, t.first_kib, t.last_kib, "flat" if t.flat else "GROWN"] for t in self.trends()]

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from tests.harness import control
 from tests.harness.audit.model import Reading
+from tests.harness.audit.sources import ROOT
 from tests.harness.cluster import Cluster
 from tests.harness.kube import GPU
 from tests.harness.soak.churn import NAMESPACE, manifest
@@ -30,6 +31,7 @@ class Scene:
         self.cluster, self.kube, self.nodes, self.read = cluster, cluster.kube, nodes, read
         self.roles = dict.fromkeys(nodes[:-1], CHANGING) | {nodes[-1]: STEADY}
         self.uuids: dict[str, set[str]] = {}
+        self.files: dict[str, set[str]] = {}
 
     def prepare(self) -> None:
         for node, role in self.roles.items():
@@ -39,6 +41,7 @@ class Scene:
         for node in self.nodes:
             self._usable(node)
             self.uuids[node] = self._uuids(node)
+            self.files[node] = self._files(node)
         self.kube.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
         account = lambda: self.kube.get("v1", "ServiceAccount", "default", NAMESPACE)  # noqa: E731
         wait_until(f"the default service account of {NAMESPACE}", account, 30)
@@ -61,6 +64,11 @@ class Scene:
     def _uuids(self, node: str) -> set[str]:
         return {gpu.uuid for gpu in self.read(node).gpus or ()}
 
+    def _files(self, node: str) -> set[str]:
+        """Of our folder on the node: a writer that was killed must not leave half a file for ever."""
+        top = self.cluster.node(node).host_path(ROOT)
+        return {str(path.relative_to(top)) for path in top.rglob("*") if not path.is_dir()}
+
     # ---- afterwards ----
     def proven(self) -> list[str]:
         """What is wrong with the nodes now that everything was repaired; a pod of all GPUs finds each device."""
@@ -74,6 +82,9 @@ class Scene:
                 if held != self.uuids[node]:
                     lost, new = sorted(self.uuids[node] - held), sorted(held - self.uuids[node])
                     wrong.append(f"{node}: a pod of {GPUS} GPUs misses {lost} and has {new}")
+                left = sorted(self._files(node) - self.files[node])
+                if left:
+                    wrong.append(f"{node}: {ROOT} has files that were not there before: {', '.join(left)}")
             except (AssertionError, control.ControlError) as error:
                 wrong.append(f"{node}: {error}")
         return wrong

@@ -60,8 +60,16 @@ class Line:
 
 
 class Workers:
-    def __init__(self, cluster: Cluster, upgrade: Callable[[Action], None], say: Callable[[str], None]):
-        self.cluster, self.upgrade, self.say = cluster, upgrade, say
+    """`during` tells what is going on on a node at this moment, in words that are counted with each kill."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        upgrade: Callable[[Action], None],
+        say: Callable[[str], None],
+        during: Callable[[str], list[str]] = lambda node: [],
+    ):
+        self.cluster, self.upgrade, self.say, self.during = cluster, upgrade, say, during
         self.done: Counter[str] = Counter()
         self._lines: dict[tuple[str, str], Line] = {}
         self._works = {"fault": self._fault, "repair": self._repair, "kill": self._kill, "upgrade": self._upgrade}
@@ -106,11 +114,13 @@ class Workers:
 
     def _kill(self, action: Action) -> None:
         (victim,) = action.words
+        going_on = self.during(action.node)
         try:
             kills.kill(self.cluster, action.node, victim)
         except WaitTimeout as error:
             raise AssertionError(f"nothing to kill: {error}") from None
         self.done[f"kill {victim}"] += 1
+        self.done.update(f"kill during {what}" for what in going_on)
 
     def _upgrade(self, action: Action) -> None:
         self.upgrade(action)
