@@ -30,7 +30,7 @@ var quick = limits{
 	poll: time.Millisecond, retry: 5 * time.Millisecond,
 	ask:   patience{answer: 200 * time.Millisecond, news: 300 * time.Millisecond},
 	claim: 300 * time.Millisecond, socket: 300 * time.Millisecond, tidy: 5 * time.Second,
-	reconcile: 10 * time.Millisecond, gap: time.Millisecond, again: 200 * time.Millisecond,
+	reconcile: 10 * time.Millisecond, gap: time.Millisecond, again: 600 * time.Millisecond,
 	sync: 300 * time.Millisecond, kubelet: time.Second, grace: 300 * time.Millisecond,
 	program: 5 * time.Second, plugin: 300 * time.Millisecond, declare: 5 * time.Second,
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -144,12 +145,18 @@ func TestClaimThatIsNotReleased(t *testing.T) {
 
 func TestRootThatWasEmptiedIsHeldAgainOnceItIsInstalled(t *testing.T) {
 	r := start(t, api(aNode()))
+	old, err := os.Open(filepath.Join(r.root, "owner"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer old.Close()
 	if err := os.Remove(filepath.Join(r.root, "owner")); err != nil {
 		t.Fatal(err)
 	}
 	waitUntil(t, "the loss is seen", func() bool {
 		return strings.Contains(r.said.String(), "owner was replaced or removed; the node is no longer held")
 	})
+	waitUntil(t, "the old file is given up", func() bool { return syscall.Flock(int(old.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil })
 	calls := r.given("calls")
 	time.Sleep(30 * time.Millisecond)
 	if now := r.given("calls"); now != calls {
@@ -159,4 +166,18 @@ func TestRootThatWasEmptiedIsHeldAgainOnceItIsInstalled(t *testing.T) {
 	waitUntil(t, "the node is held again", func() bool { return isLocked(t, r.root) })
 	before := r.called("ctl declare")
 	waitUntil(t, "it works again", func() bool { return r.called("ctl declare") > before || before > 1 })
+}
+
+// A change of the node that is under way at SIGTERM must not come after the cleaning.
+func TestCleaningWaitsForTheNodeProgram(t *testing.T) {
+	r := start(t, api(broken("xid --gpu 3 79")), func(o *options) {
+		// Its child outlives it, and with it the wait for its output.
+		_ = os.WriteFile(o.program, []byte(strings.Replace(read(o.program), "\n", "\n[ $1 != ctl ] || { echo x >>$0.begun; sleep 5; }\n", 1)), 0o755)
+	})
+	waitUntil(t, "a call is under way", func() bool { return read(r.program+".begun") != "" })
+	begun := time.Now()
+	r.mustClean(t, "DaemonSet gpus/mock ")
+	if took := time.Since(begun); took < 900*time.Millisecond {
+		t.Errorf("cleaned after %s, while the node program was still at work", took)
+	}
 }

@@ -92,10 +92,10 @@ func TestNodeProgramThatFailsIsTriedAgainWithoutAnEvent(t *testing.T) {
 	r := start(t, client, func(o *options) {
 		o.faults = lines{"lost --gpu 1"}
 		_ = os.WriteFile(filepath.Join(filepath.Dir(o.program), "broken"), nil, 0o644)
-		_ = os.WriteFile(o.program, []byte(strings.Replace(read(o.program), "\n", "\n[ $2 != declare -o ! -e ${0%/*}/broken ] || { echo no inventory >&2; exit 3; }\n", 1)), 0o755)
+		_ = os.WriteFile(o.program, []byte(strings.Replace(read(o.program), "\n", "\n[ $2 != declare -o ! -e ${0%/*}/broken ] || { echo x >>$0.tries; echo no inventory >&2; exit 3; }\n", 1)), 0o755)
 	})
-	waitUntil(t, "the failure is named", func() bool { return strings.Contains(r.said.String(), "no inventory") })
-	time.Sleep(50 * time.Millisecond)
+	// More than fit into the time if each waited for quick.again.
+	waitUntil(t, "many tries", func() bool { return strings.Count(read(r.program+".tries"), "x") > 10 })
 	theEvents(t, client, "default", 0)
 	_ = os.Remove(filepath.Join(filepath.Dir(r.program), "broken"))
 	r.declares(t, "lost --gpu 1\nxid --gpu 3 79\n")

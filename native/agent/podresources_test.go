@@ -23,12 +23,20 @@ type kubelet struct {
 
 	mutex  sync.Mutex
 	answer []*v1.PodResources
+	asked  int
 }
 
 func (k *kubelet) List(context.Context, *v1.ListPodResourcesRequest) (*v1.ListPodResourcesResponse, error) {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
+	k.asked++
 	return &v1.ListPodResourcesResponse{PodResources: k.answer}, nil
+}
+
+func (k *kubelet) questions() int {
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	return k.asked
 }
 
 func (k *kubelet) says(answer ...*v1.PodResources) {

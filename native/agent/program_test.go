@@ -89,11 +89,9 @@ func TestFailingNodeProgramIsNamedOnceAndTriedAgain(t *testing.T) {
 	r.becomes(t, "")
 	r.failing(t, "allocate", "echo the disk is full >&2; exit 3")
 	k.says(granted("b", "y", container("c", gpus("GPU-3"))))
-	begun, before := time.Now(), r.called("allocate")
-	waitUntil(t, "several tries", func() bool { return r.called("allocate") > before+5 })
-	if took := time.Since(begun); took > 5*quick.again {
-		t.Errorf("a failure is not tried again at once: %s for five tries", took)
-	}
+	before := r.called("allocate")
+	// More than fit into the time if each waited for quick.again.
+	waitUntil(t, "many tries", func() bool { return r.called("allocate") > before+10 })
 	r.failing(t, "allocate", "echo gpu-sim: cut to 5 MiB >&2; echo 1 holder")
 	waitUntil(t, "its notes", func() bool { return strings.Contains(r.said.String(), "cut to 5 MiB") })
 	r.terminate()
