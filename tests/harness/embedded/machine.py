@@ -22,10 +22,11 @@ from tests.harness.runs import Run
 from tests.harness.wait import wait_until
 
 UNSHARE = ["unshare", "--mount", "--net", "--uts", "--ipc", "--pid", "--fork", "--kill-child", "--mount-proc"]
-# Ignoring SIGCHLD makes the kernel reap the orphans for which this process is the parent of last resort.
+# Ignoring SIGCHLD makes the kernel reap the orphans for which this process is the parent of last resort; without that, a
+# pod whose containers share a process namespace never ends once its shim has died. Debian's sh does not let go of CHLD.
 HOLD = (
-    'echo up; read -r go || exit 1; echo "$1" >/proc/sys/kernel/hostname; trap "" CHLD; '
-    "exec sleep infinity </dev/null >/dev/null 2>&1"
+    'echo up; read -r go || exit 1; echo "$1" >/proc/sys/kernel/hostname; '
+    "exec env --ignore-signal=CHLD sleep infinity </dev/null >/dev/null 2>&1"
 )
 MARK = "GPU_SIM_RUN"  # in the environment of every process of a run, for the leak check
 PATH = "/run/gpu-sim/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
