@@ -146,11 +146,11 @@ class AgentKube:
 
 
 def test_a_node_asked_through_its_agent():
-    reading = sources.AgentSource(AgentKube()).read("n1", shared=False)
+    reading = sources.AgentSource(AgentKube()).read("n1", 2)
     assert reading.grants == (Grant("a/x", ("GPU-1",)), Grant("b/y", ("GPU-3",)), Grant("c/z", ("GPU-3",)))
     assert {gpu.pods for gpu in reading.gpus} == {None}, "it is the agent's own word: there is nothing to compare"
     assert reading.exact
-    shared = sources.AgentSource(AgentKube()).read("n1", shared=True)
+    shared = sources.AgentSource(AgentKube()).read("n1", 3)
     assert shared.grants[1:] == (Grant("b/y", ("GPU-3::b/y",)), Grant("c/z", ("GPU-3::c/z",)))
     assert not shared.exact
 

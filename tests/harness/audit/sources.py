@@ -28,7 +28,8 @@ ANSWER_S = 10
 class Source(Protocol):
     every_s: float  # reading it more often shows nothing new
 
-    def read(self, node: str, shared: bool) -> Reading: ...
+    def read(self, node: str, offered: int = 0) -> Reading:
+        """`offered`: devices that the node has by the API. More than GPUs: they are shares of them, or MIG devices."""
 
 
 class HostSource:
@@ -39,7 +40,7 @@ class HostSource:
     def __init__(self, cluster: Cluster, run: Callable = command.run):
         self.cluster, self._run = cluster, run
 
-    def read(self, node: str, shared: bool = False) -> Reading:
+    def read(self, node: str, offered: int = 0) -> Reading:
         # The inventory first: what the kubelet gave away in between is not yet in it, and it is not expected to be.
         gpus, trouble = self._gpus(node)
         grants, problem = self._grants(node)
@@ -74,7 +75,7 @@ class AgentSource:
     def __init__(self, kube, clock: Callable[[], float] = time.monotonic):
         self.kube = kube
 
-    def read(self, node: str, shared: bool = False) -> Reading:
+    def read(self, node: str, offered: int = 0) -> Reading:
         try:
             pod = control.node_pod(self.kube, node)
             meta = pod["metadata"]
@@ -87,6 +88,7 @@ class AgentSource:
             return Reading(node, problem=_last_line(error))
         except Exception as error:  # the client has an exception of its own for each layer below
             return Reading(node, problem=f"{type(error).__name__}: {error}")
+        shared = offered > sum(not gpu.removed for gpu in gpus)
         held: dict[str, list[str]] = {}
         for gpu in gpus:
             for name in gpu.pods or ():

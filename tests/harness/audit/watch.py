@@ -63,8 +63,7 @@ class Audit:
         at, reading = self._readings.get(node.name, (-1e9, None))
         now = time.monotonic()
         if reading is None or now - at >= self.source.every_s:
-            gpus = len(reading.gpus or ()) if reading else 0
-            reading = self.source.read(node.name, bool(gpus) and node.capacity > gpus)
+            reading = self.source.read(node.name, node.capacity + node.mig)
             self._readings[node.name] = (now, reading)
             if not reading.problem:
                 self.nodes.add(node.name)

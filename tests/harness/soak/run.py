@@ -39,7 +39,7 @@ class Soak:
         self.nodes = nodes or cluster.nodes
         self.log, self.problems = log, []
         self.audit = Audit(cluster, say=lambda text: self._note(f"VIOLATION {text}"))
-        self.scene = Scene(cluster, self.nodes, lambda node: self.audit.source.read(node, False))
+        self.scene = Scene(cluster, self.nodes, self.audit.source.read)
         self.churn = Churn(cluster.kube, lambda: list(self.audit.store.all("Pod")))
         self.workers = Workers(cluster, self._upgrade, self._note, self._during)
         self.samples: list[memory.Sample] = []
