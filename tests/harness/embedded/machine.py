@@ -22,8 +22,8 @@ from tests.harness.runs import Run
 from tests.harness.wait import wait_until
 
 UNSHARE = ["unshare", "--mount", "--net", "--uts", "--ipc", "--pid", "--fork", "--kill-child", "--mount-proc"]
-# Ignoring SIGCHLD makes the kernel reap the orphans for which this process is the parent of last resort; without that, a
-# pod whose containers share a process namespace never ends once its shim has died. Debian's sh does not let go of CHLD.
+# Ignoring SIGCHLD makes the kernel reap the orphans for which this process is the parent of last resort; without that a
+# pod whose containers share a process namespace never ends when its shim has died. Debian's sh cannot ignore it.
 HOLD = (
     'echo up; read -r go || exit 1; echo "$1" >/proc/sys/kernel/hostname; '
     "exec env --ignore-signal=CHLD sleep infinity </dev/null >/dev/null 2>&1"
