@@ -70,19 +70,25 @@ class Host:
     # ---- processes ----
     def process(self, container: str) -> int:
         """The first process of a container of the node's pod, by its id on this machine."""
-        (identity,) = [
-            status["containerID"].rpartition("/")[2]
-            for status in self.pod["status"]["containerStatuses"]
-            if status["name"] == container
+        found = self.processes(container)
+        assert found, f"no process of container {container} on this machine"
+        return min(found)
+
+    def processes(self, container: str) -> list[int]:
+        """Those of a container of the node's pod, a native sidecar's too; none while it does not run."""
+        status = (self.pod or {"status": {}})["status"]
+        identities = [
+            each["containerID"].rpartition("/")[2]
+            for each in [*status.get("initContainerStatuses", []), *status.get("containerStatuses", [])]
+            if each["name"] == container and each.get("containerID")
         ]
         found = []
         for entry in Path("/proc").iterdir():
             if entry.name.isdigit():
                 with contextlib.suppress(OSError):  # it ended while we looked
-                    if identity in (entry / "cgroup").read_text():
-                        found.append(int(entry.name))
-        assert found, f"no process of container {container} ({identity}) on this machine"
-        return min(found)
+                    text = (entry / "cgroup").read_text()
+                    found += [int(entry.name)] * any(identity in text for identity in identities)
+        return found
 
 
 def mapped_inodes(pid: int, name: str) -> set[int]:

@@ -41,7 +41,8 @@ class Looking:
     def pod_identity(self, node: str) -> tuple:
         """Changes when the pod is replaced or one of its containers restarts."""
         pod = self.node_pod(node)
-        restarts = {status["name"]: status["restartCount"] for status in pod["status"]["containerStatuses"]}
+        statuses = [*pod["status"].get("initContainerStatuses", []), *pod["status"]["containerStatuses"]]
+        restarts = {status["name"]: status["restartCount"] for status in statuses}
         return pod["metadata"]["uid"], restarts
 
     def ready(self, node: str) -> bool:
