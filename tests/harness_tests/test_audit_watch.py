@@ -46,6 +46,7 @@ def scene(*holders: str) -> tuple[Source, list[dict], list[dict]]:
     plugin = {"nodeName": "n1", "containers": [{"name": "device-plugin"}]}
     work = {"nodeName": "n1", "containers": [{"name": "c", "resources": {"limits": {"nvidia.com/gpu": "1"}}}]}
     pods = [item(name, spec=work, status={"phase": "Running"}) for name in ("x", "y")]
+    pods.append(item("stranger", spec={"nodeName": "n2", "containers": [{"name": "c"}]}, status={"phase": "Running"}))
     status = {"conditions": [{"type": "Ready", "status": "True"}], "nodeInfo": {"kubeletVersion": "v1.34.4"}}
     status["capacity"] = status["allocatable"] = {"nvidia.com/gpu": "2"}
     grants = tuple(Grant(f"t/{name}", ("GPU-1",)) for name in holders)
@@ -92,3 +93,5 @@ def test_a_refusal_of_the_api_ends_the_audit_with_its_words():
         audit.watch(5)
     with pytest.raises(KubeError, match="403: pods is forbidden"), audit:
         pass
+    with pytest.raises(KubeError, match="403: pods is forbidden"):
+        audit.look()
