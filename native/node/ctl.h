@@ -60,8 +60,8 @@ uint32_t ctl_next(uint64_t slots, uint32_t slot);
 /* "GPU 3", "GPUs 0,2" for messages. */
 const char *ctl_names(uint64_t slots, char *text, size_t size);
 
-/* One kind of change: parses and checks all its words, then makes the change in memory. Returns EXIT_FINE, or
- * EXIT_INPUT or EXIT_USAGE after the problems, and then nothing in memory has changed. */
+/* One kind of change: parses and checks all its words and makes the change in memory. Returns EXIT_FINE, or
+ * EXIT_INPUT or EXIT_USAGE after the problems, and then the change must not be written. */
 typedef int verb_function(struct change *change, int count, char **words);
 verb_function ctl_xid, ctl_lost, ctl_ecc, ctl_set, ctl_throttle, ctl_nvlink_down, ctl_fault,
     ctl_clear, ctl_reset;

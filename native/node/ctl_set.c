@@ -145,9 +145,8 @@ static const struct field *find(const char *subject, const char *word) {
     return NULL;
 }
 
-/* Checks with `store_it` false, so that a wrong word behind it finds nothing changed. */
 static bool set_one(struct change *change, uint32_t slot, const struct field *field,
-                    const char *text, bool store_it) {
+                    const char *text) {
     struct gs_config config;
     uint64_t low, high, value[2];
     gs_read_config(gs_gpu_at(change->inventory, slot), &config);
@@ -164,9 +163,7 @@ static bool set_one(struct change *change, uint32_t slot, const struct field *fi
                 field->kind == READING ? ", or a range of it as LOW-HIGH with the unit" : "");
         return false;
     }
-    if (store_it) {
-        store(field, value, change_state(change, slot));
-    }
+    store(field, value, change_state(change, slot));
     return true;
 }
 
@@ -188,14 +185,12 @@ int ctl_set(struct change *change, int count, char **words) {
         return EXIT_USAGE;
     }
     bool good = ctl_gpus(change, gpu, &slots);
-    for (int store_it = 0; store_it < 2 && (!store_it || good); store_it++) {
-        for (int i = 0; i < others; i++) {
-            const struct field *field = find(change->subject, rest[i]);
-            good &= field != NULL;
-            for (uint32_t slot = field ? ctl_next(slots, 0) : GS_SLOTS; slot < GS_SLOTS;
-                 slot = ctl_next(slots, slot + 1)) {
-                good &= set_one(change, slot, field, strchr(rest[i], '=') + 1, store_it);
-            }
+    for (int i = 0; i < others; i++) {
+        const struct field *field = find(change->subject, rest[i]);
+        good &= field != NULL;
+        for (uint32_t slot = field ? ctl_next(slots, 0) : GS_SLOTS; slot < GS_SLOTS;
+             slot = ctl_next(slots, slot + 1)) {
+            good &= set_one(change, slot, field, strchr(rest[i], '=') + 1);
         }
     }
     return good ? EXIT_FINE : EXIT_INPUT;
