@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """nvml.h to the library's exported functions. Called by CMake: exports.py HEADER OUTPUT_FOLDER SOURCE.c…
 
-Writes functions.c, the names that a fault can be injected into; exports.c, one exported function for each that the header declares or renames, and exports.h, the prototypes
-that the handwritten ones must match. A function is handwritten where a source defines gs<Name>(…); it is entered
-only after the checks that all share (initialised, handle known, GPU not lost, pointers not NULL). All others answer
-NVML_ERROR_NOT_SUPPORTED after the same checks, and name themselves with GPU_SIM_DEBUG.
+Writes exports.c, one exported function for each that the header declares or renames, exports.h, the prototypes that
+the handwritten ones must match, and functions.c, the names that a fault can be injected into. A function is
+handwritten where a source defines gs<Name>(…); it is entered only after the checks that all share (initialised, handle
+known, GPU not lost, pointers not NULL). All others answer NVML_ERROR_NOT_SUPPORTED after the same checks, and name
+themselves with GPU_SIM_DEBUG.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 """A device plugin and a kubelet in one small program, for repairs: a real client of the library, real sockets, the
 checkpoint. As NVIDIA's it dies of a lost GPU while it starts, holds all for healthy at first, never takes one back
 by itself, and looks anew on SIGHUP. Run as a script by plugin() below: FOLDER [--deaf SECONDS] [--stuck] [--mortal]
+[--early]: the kubelet writes its checkpoint for another reason just before the plugin registers, and late after it.
 """
 
 from __future__ import annotations
@@ -39,17 +40,21 @@ def at(handle: object) -> int:
     return ctypes.cast(handle, ctypes.c_void_p).value
 
 
-def serve(deaf: float) -> None:
+def serve(deaf: float, early: bool) -> None:
     import pynvml as nvml
 
     nvml.nvmlInit()
     handles = [nvml.nvmlDeviceGetHandleByIndex(i) for i in range(nvml.nvmlDeviceGetCount())]
     healthy = {nvml.nvmlDeviceGetUUID(handle): handle for handle in handles}
+    if early:
+        report(sorted(healthy))
+        time.sleep(0.1)
     with contextlib.suppress(FileNotFoundError):
         Path("nvidia-gpu.sock").unlink()
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind("nvidia-gpu.sock")
         listening.listen(64)
+        time.sleep(1 if early else 0)
         report(sorted(healthy))
         time.sleep(deaf)
         events = nvml.nvmlEventSetCreate()
@@ -82,7 +87,7 @@ def main(folder: str, *options: str) -> None:
     deaf = float(options[options.index("--deaf") + 1]) if "--deaf" in options else 0.0
     while True:
         with contextlib.suppress(Anew):
-            serve(deaf)
+            serve(deaf, "--early" in options)
 
 
 class Plugin:

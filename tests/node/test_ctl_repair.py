@@ -100,6 +100,14 @@ def test_a_plugin_that_dies_of_the_signal_and_comes_back(node: NodeRoot, beside:
     assert len(beside.devices()) == 7
 
 
+def test_a_checkpoint_from_before_the_plugin_registered_is_none(node: NodeRoot, beside: Plugin) -> None:
+    beside.start("--early")
+    break_one(node, beside, "xid", "--gpu", 3, 79)
+    before = beside.history()
+    ctl(node, "clear", "--gpu", 3, *beside.options())
+    assert beside.history() == [*before, 8, 8], "success was told by the first, which says nothing of the plugin"
+
+
 def test_a_plugin_that_does_not_listen_is_told_within_the_time(node: NodeRoot, beside: Plugin) -> None:
     beside.start("--stuck")
     break_one(node, beside, "xid", "--gpu", 3, 79)

@@ -4,15 +4,18 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
+import os
 import socket
 import subprocess
+import time
 
 import pytest
 
 from tests.node import stepped
 from tests.node.control import break_one, ctl, lost_view, status
 from tests.node.fake_plugin import Plugin, wait_until
-from tests.node.node_root import NodeRoot, bare_environment
+from tests.node.node_root import NodeRoot, bare_environment, shown
 
 pytestmark = pytest.mark.native
 
@@ -33,22 +36,30 @@ def test_a_repair_that_is_killed_leaves_the_lost_lost(node: NodeRoot, beside: Pl
 
 
 def test_two_repairs_take_turns(node: NodeRoot, beside: Plugin) -> None:
-    beside.start("--deaf", "0.3")
-    for index in (1, 3, 6):
+    """Else the end of the first could let GPU 6 be lost while the plugin starts for the second."""
+    beside.start("--deaf", "1")
+    uuids = node.uuids()
+    for index in (1, 3):
         break_one(node, beside, "xid", "--gpu", index, 79)
+    break_one(node, beside, "lost", "--gpu", 6)
     environment = bare_environment(GPU_SIM_ROOT=str(node.path))
-    running = [
-        subprocess.Popen(
-            [str(node.program), "ctl", "clear", "--gpu", str(index), *beside.options()],
-            env=environment,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for index in (1, 3)
-    ]
+    running = []
+    for index in (1, 3):
+        words = [str(node.program), "ctl", "clear", "--gpu", str(index), *beside.options()]
+        running.append(subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, text=True))
+        time.sleep(0.8)
     said = [process.communicate(timeout=40)[0] for process in running]
     assert [process.returncode for process in running] == [0, 0], said
-    assert set(node.uuids()) - set(beside.devices()) == {node.uuids()[6]}
+    assert beside.process.poll() is None, "the plugin died of the lost GPU"
+    assert set(uuids) - set(beside.devices()) == {uuids[6]}
+    folder = os.open(node.path / "driver", os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        done = ctl(node, "clear", "--gpu", 6, *beside.options(timeout=1), code=3)
+        shown(done, ["another repair did not end within 1 s; try again"])
+    finally:
+        os.close(folder)
+    assert "the kubelet has 8 of 8 GPUs" in ctl(node, "clear", "--gpu", 6, *beside.options()).stdout
 
 
 def test_sockets_of_dead_plugins_are_not_waited_for(node: NodeRoot, beside: Plugin) -> None:
