@@ -6,29 +6,43 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "commands.h"
 #include "smi_change.h"
 #include "smi_fields.h"
 #include "visible.h"
 
+static int no_driver(void) {
+    puts("NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure "
+         "that the latest NVIDIA driver is installed and running.\n");
+    return SMI_NO_DRIVER;
+}
+
+/* Whether GPUs are asked for by the environment, for which the library needs no inventory. */
+static bool is_asked_for(void) {
+    for (char **variable = environ; *variable; variable++) {
+        if (!strncmp(*variable, "NVML_MOCK_", strlen("NVML_MOCK_"))) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static int start(void) {
     /* The library finds an inventory by where its code lies; an image that brings the program elsewhere does not. */
     struct visible visible;
     struct gs_error error;
-    if (!getenv("NVML_MOCK_INVENTORY") && !visible_open(&visible, NULL, &error)) {
+    int found = getenv("NVML_MOCK_INVENTORY") ? -1 : visible_open(&visible, NULL, &error);
+    if (!found) {
         setenv("NVML_MOCK_INVENTORY", visible.path, 1);
         gs_unmap(&visible.mapping);
+    } else if (found > 0 && !is_asked_for()) {
+        return no_driver(); /* without a node below it, the library would make GPUs up */
     }
     nvmlReturn_t answer = nvmlInit_v2();
-    if (answer == NVML_SUCCESS) {
-        return SMI_FINE;
-    }
-    if (answer == NVML_ERROR_DRIVER_NOT_LOADED) {
-        puts("NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make "
-             "sure that the latest "
-             "NVIDIA driver is installed and running.\n");
-        return SMI_NO_DRIVER;
+    if (answer == NVML_SUCCESS || answer == NVML_ERROR_DRIVER_NOT_LOADED) {
+        return answer == NVML_SUCCESS ? SMI_FINE : no_driver();
     }
     printf("Failed to initialize NVML: %s\n", nvmlErrorString(answer));
     return (int)answer;
@@ -93,20 +107,6 @@ static int show_list(void) {
     return smi_list(&gpus);
 }
 
-static int with_driver(const struct smi_words *given) {
-    int code = start();
-    if (code != SMI_FINE) {
-        return code;
-    }
-    code = given->view == SMI_VERSION         ? show_version()
-           : given->view == SMI_LIST          ? show_list()
-           : given->view == SMI_UNITS         ? smi_report_units()
-           : given->view == SMI_LIST_EXCLUDED ? (puts("No excluded devices found."), SMI_FINE)
-                                              : show_gpus(given);
-    nvmlShutdown();
-    return code;
-}
-
 /* Commands of the real one that are words of their own, and have options of their own. */
 static bool is_elsewhere(const char *word) {
     static const char *const names[] = {"dmon",
@@ -143,16 +143,29 @@ static int not_available(const char *word) {
     return SMI_NOT_AVAILABLE;
 }
 
+static bool asks_for_help(int count, char **words) {
+    for (int i = 0; i < count; i++) {
+        if (!strcmp(words[i], "-h") || !strcmp(words[i], "--help")) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Without a driver only help is to be had, whatever else stands in the line. */
 static int run(int count, char **words) {
     struct smi_words given = {0};
+    int code = asks_for_help(count, words) ? SMI_FINE : start();
+    if (code != SMI_FINE) {
+        return code;
+    }
     if (count && !strcmp(words[0], "topo")) {
-        int started = start();
-        return started != SMI_FINE ? started : smi_topology(count - 1, words + 1);
+        return smi_topology(count - 1, words + 1);
     }
     if (count && is_elsewhere(words[0])) {
         return not_available(words[0]);
     }
-    int code = smi_arguments(count, words, &given);
+    code = smi_arguments(count, words, &given);
     if (code != SMI_FINE) {
         return code;
     }
@@ -169,8 +182,17 @@ static int run(int count, char **words) {
         return SMI_FINE;
     case SMI_UNAVAILABLE:
         return not_available(given.unavailable);
+    case SMI_VERSION:
+        return show_version();
+    case SMI_LIST:
+        return show_list();
+    case SMI_UNITS:
+        return smi_report_units();
+    case SMI_LIST_EXCLUDED:
+        puts("No excluded devices found.");
+        return SMI_FINE;
     default:
-        return with_driver(&given);
+        return show_gpus(&given);
     }
 }
 

@@ -129,7 +129,7 @@ int smi_make_change(const struct smi_gpus *gpus, const struct smi_words *given) 
     }
     for (unsigned i = 0; i < gpus->count; i++) {
         struct smi_value bus;
-        nvmlReturn_t answer = smi_pci(gpus->device[i], SMI_BUS_ID, &bus);
+        nvmlReturn_t answer = smi_pci(gpus->device[i], SMI_PLACE, &bus);
         if (answer != NVML_SUCCESS) {
             say_lost(change, number, clocks, nvmlErrorString(answer));
             return whole ? (int)answer : stop((int)answer);

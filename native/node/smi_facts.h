@@ -52,7 +52,7 @@ enum {
     SMI_SUB_DEVICE_ID,
     SMI_BASE_CLASS,
     SMI_SUB_CLASS,
-    SMI_PCI_REPORTED = 16 /* the same figures, from where a report has them */
+    SMI_PLACE /* the bus id, as headings and messages ask for it */
 };
 smi_ask smi_pci;
 
@@ -86,7 +86,7 @@ enum {
 };
 smi_ask smi_fabric;
 smi_ask smi_absent; /* on none of these boards */
-smi_ask smi_vgpu;   /* the same, but a lost GPU is lost */
+smi_ask smi_vgpu;   /* nvmlDeviceVgpuCapability_t */
 
 /* --- smi_readings.c --- */
 enum {

@@ -124,25 +124,25 @@ nvmlReturn_t smi_node(nvmlDevice_t device, int what, struct smi_value *value) {
 }
 
 nvmlReturn_t smi_pci(nvmlDevice_t device, int what, struct smi_value *value) {
-    nvmlPciInfo_t info = {0};
-    nvmlPciInfoExt_v1_t more = {.version = nvmlPciInfoExt_v1};
-    bool extended = what & SMI_PCI_REPORTED || what == SMI_BASE_CLASS || what == SMI_SUB_CLASS;
-    nvmlReturn_t answer =
-        extended ? nvmlDeviceGetPciInfoExt(device, &more) : nvmlDeviceGetPciInfo_v3(device, &info);
-    what &= ~SMI_PCI_REPORTED;
-    if (what == SMI_BUS_ID) {
-        return smi_say(value, answer, "%s", extended ? more.busId : info.busId);
-    }
-    const unsigned numbers[] = {[SMI_DOMAIN] = extended ? more.domain : info.domain,
-                                [SMI_BUS] = extended ? more.bus : info.bus,
-                                [SMI_DEVICE] = extended ? more.device : info.device,
-                                [SMI_DEVICE_ID] = extended ? more.pciDeviceId : info.pciDeviceId,
-                                [SMI_SUB_DEVICE_ID] =
-                                    extended ? more.pciSubSystemId : info.pciSubSystemId,
-                                [SMI_BASE_CLASS] = more.baseClass,
-                                [SMI_SUB_CLASS] = more.subClass};
     static const int widths[] = {[SMI_DOMAIN] = 4,    [SMI_BUS] = 2,           [SMI_DEVICE] = 2,
                                  [SMI_DEVICE_ID] = 8, [SMI_SUB_DEVICE_ID] = 8, [SMI_BASE_CLASS] = 1,
                                  [SMI_SUB_CLASS] = 1};
+    nvmlPciInfo_t short_info = {0};
+    nvmlPciInfoExt_v1_t info = {.version = nvmlPciInfoExt_v1};
+    if (what == SMI_PLACE) {
+        nvmlReturn_t answer = nvmlDeviceGetPciInfo_v3(device, &short_info);
+        return smi_say(value, answer, "%s", short_info.busId);
+    }
+    nvmlReturn_t answer = nvmlDeviceGetPciInfoExt(device, &info);
+    if (what == SMI_BUS_ID) {
+        return smi_say(value, answer, "%s", info.busId);
+    }
+    const unsigned numbers[] = {[SMI_DOMAIN] = info.domain,
+                                [SMI_BUS] = info.bus,
+                                [SMI_DEVICE] = info.device,
+                                [SMI_DEVICE_ID] = info.pciDeviceId,
+                                [SMI_SUB_DEVICE_ID] = info.pciSubSystemId,
+                                [SMI_BASE_CLASS] = info.baseClass,
+                                [SMI_SUB_CLASS] = info.subClass};
     return smi_say(value, answer, "0x%0*X", widths[what], numbers[what]);
 }

@@ -149,7 +149,8 @@ nvmlReturn_t smi_fabric(nvmlDevice_t device, int what, struct smi_value *value) 
 }
 
 nvmlReturn_t smi_vgpu(nvmlDevice_t device, int what, struct smi_value *value) {
-    nvmlReturn_t answer = smi_number(device, SMI_INDEX, value);
-    (void)what;
-    return answer == NVML_SUCCESS ? NVML_ERROR_NOT_SUPPORTED : answer;
+    unsigned capable = 0;
+    nvmlReturn_t answer =
+        nvmlDeviceGetVgpuCapabilities(device, (nvmlDeviceVgpuCapability_t)what, &capable);
+    return smi_say(value, answer, "%u", capable);
 }

@@ -177,7 +177,7 @@ int smi_report(const struct smi_gpus *gpus, bool xml, unsigned sections) {
     for (unsigned i = 0; i < gpus->count; i++) {
         nvmlDevice_t device = gpus->device[i];
         struct smi_value bus = {""};
-        nvmlReturn_t answer = smi_pci(device, SMI_BUS_ID, &bus);
+        nvmlReturn_t answer = smi_pci(device, SMI_PLACE, &bus);
         if (answer != NVML_SUCCESS) {
             code = (int)answer;
             printf("%sUnable to determine the PCI bus id for the target device: %s%s\n\n",

@@ -112,7 +112,7 @@ void smi_query(int which, const struct smi_gpus *gpus, const char *fields, const
     bool header = !again && !has(format, "noheader"), units = !has(format, "nounits"), first = true;
     for (const char *at = fields; header && next_word(&at, &start, &length); first = false) {
         const struct smi_field *field = smi_find_field(query, start, length);
-        const char *unit = units ? field->unit : "";
+        const char *unit = field->unit; /* also with nounits */
         printf("%s%s%s%s%s", first ? "" : ", ", field->name, *unit ? " [" : "", unit,
                *unit ? "]" : "");
     }

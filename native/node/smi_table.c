@@ -71,12 +71,14 @@ static void first_row(unsigned index, nvmlDevice_t device) {
     if (strlen(shown) > NAME_WIDTH) {
         memcpy(name.text + NAME_WIDTH - 3, "...", 4);
     }
-    const char *count = ecc != NVML_SUCCESS ? cell(ecc, "")
-                                            : ask(smi_ecc_counter, device,
-                                                  SMI_COUNTER(NVML_MEMORY_ERROR_TYPE_UNCORRECTED,
-                                                              NVML_VOLATILE_ECC, SMI_ALL_LOCATIONS),
-                                                  "", &errors);
-    const char *place = ask(smi_pci, device, SMI_BUS_ID, "", &bus);
+    const char *count = off ? "Off"
+                        : ecc != NVML_SUCCESS
+                            ? cell(ecc, "")
+                            : ask(smi_ecc_counter, device,
+                                  SMI_COUNTER(NVML_MEMORY_ERROR_TYPE_UNCORRECTED, NVML_VOLATILE_ECC,
+                                              SMI_ALL_LOCATIONS),
+                                  "", &errors);
+    const char *place = ask(smi_pci, device, SMI_PLACE, "", &bus);
     char persistence[8]; /* what is neither on nor off stands one to the left */
     const char *mode = on_off(device, SMI_PERSISTENCE);
     snprintf(persistence, sizeof persistence, *mode == 'O' ? " %-4s" : "%-5s", mode);
@@ -201,7 +203,6 @@ int smi_list(const struct smi_gpus *gpus) {
     int code = SMI_FINE;
     if (!gpus->count) {
         puts("No devices found.");
-        return SMI_NOT_FOUND;
     }
     for (unsigned i = 0; i < gpus->count; i++) {
         struct smi_value name, uuid;

@@ -116,7 +116,8 @@ static int failed(void) {
 
 static int matrix(const struct smi_gpus *gpus, bool nvlink) {
     char text[16];
-    if (!all_tell(gpus, smi_pci, SMI_BUS_ID) || !all_tell(gpus, smi_identity, SMI_BRAND)) {
+    if (!gpus->count || !all_tell(gpus, smi_pci, SMI_PLACE) ||
+        !all_tell(gpus, smi_identity, SMI_BRAND)) {
         return failed();
     }
     fputs("\t\33[4m", stdout);
@@ -178,7 +179,7 @@ int smi_topology(int count, char **words) {
         return help();
     }
     int code = smi_choose(ids, &gpus);
-    if (code == SMI_FINE && !gpus.count) {
+    if (code == SMI_FINE && ids && !gpus.count) {
         puts("No devices were found");
         code = SMI_NOT_FOUND;
     } else if (code == SMI_FINE && ids) {

@@ -229,6 +229,7 @@ static const struct {
     {231, gpu_part_number},
     {232, refused}, /* deferred memory clock */
     {240, temperature_margin},
+    {241, refused}, /* 535: the NUMA node of its memory */
     {242, addressing_mode},
     {243, sparse_operation_mode}, /* 535 */
     {249, sparse_operation_mode}, /* 550 */

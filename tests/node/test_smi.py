@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -90,15 +89,23 @@ def test_memory_adds_up(node: NodeRoot) -> None:
     assert abs(total - reserved - used - free) <= 2, "each is rounded down to MiB"
 
 
+# What no A100 of ours has; the rest of the fields answers.
+ABSENT = (
+    r"temperature.gpu.tlimit|fan.speed|power.draw.average|pcie.link.gen.hostmax|driver_model|inforom.pwr|gom|reset_status|"
+    r"retired_pages|vgpu_|c2c.mode|fabric"
+)
+
+
 def test_every_field_of_the_help_answers(node: NodeRoot) -> None:
     node.install(1)
-    fields = re.findall(r'^"([a-z._]+)"', node.smi("--help-query-gpu"), re.M)
-    assert len(fields) > 40
+    fields = re.findall(r'^"([\w.]+)"', node.smi("--help-query-gpu"), re.M)
+    assert len(fields) > 135
     header, row = node.smi(f"--query-gpu={','.join(fields)}", "--format=csv").splitlines()
     assert [name.split(" [")[0] for name in header.split(", ")] == fields
     values = dict(zip(fields, row.split(", "), strict=True))
-    absent = {"temperature.memory", "fan.speed", "power.draw.average"}
-    assert {name for name, value in values.items() if value == "[N/A]"} <= absent
+    absent = [name for name, value in values.items() if value == "[N/A]"]
+    assert [name for name in absent if not re.match(ABSENT, name)] == []
+    assert len(absent) < 25
 
 
 @pytest.mark.parametrize(
@@ -123,7 +130,12 @@ def test_choosing_none(node: NodeRoot, id_: str) -> None:
     ("words", "said", "code"),
     [
         (["--foo"], "ERROR: Option --foo is not recognized. Please run 'nvidia-smi -h'.\n\n", 255),
-        (["dmon"], "ERROR: Option dmon is not recognized. Please run 'nvidia-smi -h'.\n\n", 255),
+        (
+            ["dmon"],
+            "nvidia-smi: dmon is not simulated by gpu-sim's own nvidia-smi; NVIDIA's program works on the same "
+            "library in images with glibc\n",
+            3,
+        ),
         (["-i"], f"ERROR: Option -i is missing its value. {HELP}", 255),
         (["-L", "-q"], f"ERROR: Option -q is not valid for this command. {HELP}", 2),
         (["-L", "-L"], f"ERROR: Only one command can be run at a time. {HELP}", 2),
@@ -161,9 +173,11 @@ def test_a_lost_gpu_is_shown_as_one(node: NodeRoot) -> None:
     uuids = node.uuids()
     node.install(1)
     (node.path / "driver/dev/nvidia1").touch()  # as in a pod that holds the GPU which was taken away
-    out = node.smi("-L")
-    assert out.splitlines() == [f"GPU 0: NVIDIA A100-SXM4-40GB (UUID: {uuids[0]})",
-                                "Unable to determine the device handle for gpu 1: GPU is lost"]  # fmt: skip
+    assert node.smi("-L", code=15).splitlines() == [
+        f"GPU 0: NVIDIA A100-SXM4-40GB (UUID: {uuids[0]})",
+        "Unable to determine the product name for gpu 1: GPU is lost",
+    ]
+    assert "| GPU is lost            |" in node.smi(code=255)
 
 
 def test_values_that_do_not_parse_fail(node: NodeRoot) -> None:
@@ -172,9 +186,3 @@ def test_values_that_do_not_parse_fail(node: NodeRoot) -> None:
     environment = bare_environment(NVML_MOCK_DEVICE_COUNT="four")
     done = subprocess.run([program, "-L"], capture_output=True, text=True, env=environment)
     assert (done.stdout, done.returncode) == ("Failed to initialize NVML: Invalid Argument\n", 2)
-
-
-def test_a_full_output_is_an_error(node: NodeRoot) -> None:
-    node.install(1)
-    with Path("/dev/full").open("w") as full:
-        assert subprocess.run([node.path / "driver/usr/bin/nvidia-smi"], stdout=full).returncode == 255

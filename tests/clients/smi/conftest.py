@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import platform
+from pathlib import Path
 
 import pytest
 
@@ -11,15 +12,25 @@ from tests.clients.smi.program import Smi
 from tests.harness import needs, nvidia_smi
 
 
-@pytest.fixture(scope="session", params=nvidia_smi.SUITES)
-def fetched(request):
+def fetch(suite: str) -> tuple[Path, str]:
     """A program and its version."""
     if platform.machine() != "x86_64":
         needs.skip("x86_64", "the tests' nvidia-smi is built for it")
     try:
-        return nvidia_smi.program(request.param)
+        return nvidia_smi.program(suite)
     except nvidia_smi.UnavailableError as error:
         needs.skip("nvidia-smi", str(error))
+
+
+@pytest.fixture(scope="session", params=nvidia_smi.SUITES)
+def fetched(request):
+    return fetch(request.param)
+
+
+@pytest.fixture(scope="session")
+def newest():
+    """The version whose format ours has."""
+    return fetch(nvidia_smi.SUITES[-1])
 
 
 @pytest.fixture
