@@ -7,7 +7,6 @@ Called by run. The nodes are the cluster's; labels and releases are taken back b
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 from tests.harness import control
 from tests.harness.audit.model import Reading
@@ -108,7 +107,7 @@ class Scene:
         finally:
             self.kube.delete("v1", "Pod", name, NAMESPACE)
 
-    def leave(self, folder: Path | None = None) -> None:
+    def leave(self) -> None:
         for role in sorted(set(self.roles.values())):
             if self.cluster.helm.status(f"soak-{role}", "default"):
                 self.cluster.helm.uninstall(f"soak-{role}", "default")
