@@ -18,6 +18,9 @@ README = CHECKOUT / "README.md"
 BEGIN, END = "<!-- transcript: generated, make transcript -->", "<!-- end of transcript -->"
 NAME = "readme"
 COLUMNS = "POD:.involvedObject.name,WHY:.message"
+COUNTS = r"NODE:.metadata.name,CAPACITY:.status.capacity.nvidia\.com/gpu,ALLOCATABLE:.status.allocatable.nvidia\.com/gpu"
+    "NODE:.metadata.name,CAPACITY:.status.capacity.nvidia\\.com/gpu,ALLOCATABLE:.status.allocatable.nvidia\\.com/gpu"
+)
 # What is shown, and what runs before it unseen.
 SESSION = (
     ("make up", ""),
@@ -29,6 +32,15 @@ SESSION = (
     ("kubectl delete pod first", ""),
     ("kubectl get pods", "kubectl wait pod third --for=condition=Ready --timeout=60s"),
     ("kubectl delete pod second third", ""),
+    ("kubectl apply -f docs/third-pod.yaml", ""),
+    ("kubectl exec second -- nvidia-smi", "kubectl wait pod second --for=condition=Ready --timeout=60s; sleep 4"),
+    ('make ctl NODE=n1 ARGS="xid --gpu 3 79"', ""),
+    ("make ctl NODE=n1 ARGS=status", "sleep 3"),
+    (f"kubectl get node n1 -o custom-columns='{COUNTS}'", ""),
+    ('make ctl NODE=n1 ARGS="clear --gpu 3"', ""),
+    (f"kubectl get node n1 -o custom-columns='{COUNTS}'", "sleep 2"),
+    ("make audit", ""),
+    ("kubectl delete pod first second third", ""),
     ("helm test gpu-sim --logs", ""),
     ("make down", ""),
 )  # fmt: skip
@@ -38,7 +50,7 @@ def script() -> str:
     """The session as one bash program; a line with \\x1e begins what a shown command printed."""
     lines = ["set -euo pipefail", f'make() {{ command make NAME={NAME} "$@"; }}']
     for shown, before in SESSION:
-        lines += [f"{before} >/dev/null"] if before else []
+        lines += [f"{{ {before}; }} >/dev/null"] if before else []
         lines += [f"printf '\\x1e%s\\n' {shlex.quote(shown)}", shown]
     return "\n".join(lines)
 
