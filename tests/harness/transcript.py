@@ -19,8 +19,6 @@ BEGIN, END = "<!-- transcript: generated, make transcript -->", "<!-- end of tra
 NAME = "readme"
 COLUMNS = "POD:.involvedObject.name,WHY:.message"
 COUNTS = r"NODE:.metadata.name,CAPACITY:.status.capacity.nvidia\.com/gpu,ALLOCATABLE:.status.allocatable.nvidia\.com/gpu"
-    "NODE:.metadata.name,CAPACITY:.status.capacity.nvidia\\.com/gpu,ALLOCATABLE:.status.allocatable.nvidia\\.com/gpu"
-)
 # What is shown, and what runs before it unseen.
 SESSION = (
     ("make up", ""),
