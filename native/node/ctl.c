@@ -28,7 +28,9 @@ const struct verb ctl_verbs[] = {
      "why its clocks are held back; ctl throttle --help lists the reasons"},
     {"nvlink-down", ctl_nvlink_down, true, "--gpu G --link L[,L…]|all", "take NVLinks down"},
     {"fault", ctl_fault, true, "FUNCTION CODE [--gpu G] [--count N] [--delay 5ms|1s]",
-     "let a function of the library answer CODE, or SUCCESS late"},
+     "let a function of the library answer CODE, or SUCCESS late; without --gpu on all GPUs, and "
+     "for the "
+     "first N calls of each process and GPU"},
     {"clear", ctl_clear, false, "--gpu G|all",
      "back to as configured, and the device plugin is made to look anew"},
     {"reset", ctl_reset, false, "--gpu G|all",
