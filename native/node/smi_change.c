@@ -102,9 +102,11 @@ static void say_lost(const struct smi_change *change, long number, const unsigne
 static bool is_already(const struct smi_change *change, nvmlDevice_t device, long number,
                        const char *bus) {
     struct smi_value state;
-    const char *word = change->words[number];
-    if (!change->already || change->ask(device, change->what, &state) != NVML_SUCCESS ||
-        strcasecmp(state.text, word) != 0) {
+    if (!change->already || change->ask(device, change->what, &state) != NVML_SUCCESS) {
+        return false;
+    }
+    const char *word = change->words[number]; /* what has a state has only good numbers */
+    if (strcasecmp(state.text, word) != 0) {
         return false;
     }
     printf(change->already, change->ask == smi_mode ? word : state.text, bus);
@@ -118,7 +120,7 @@ int smi_make_change(const struct smi_gpus *gpus, const struct smi_words *given) 
     unsigned clocks[2] = {0};
     bool good = true, whole = !strcmp(change->name, "--gpu-reset");
     if (change->kind == SMI_WORD && number_of(change, given->value, &number)) {
-        good = number < MOST_WORDS - 1 && change->words[number];
+        good = number >= 0 && number < MOST_WORDS && change->words[number];
     } else if (change->kind == SMI_CLOCK_RANGE || change->kind == SMI_CLOCK_PAIR) {
         good = clocks_of(change, given->value, clocks);
     }

@@ -119,7 +119,7 @@ static void second_row(nvmlDevice_t device) {
         smi_private(SMI_PRIVATE_ENFORCED_LIMIT, device, &enforced, sizeof enforced);
     nvmlReturn_t drawn = nvmlDeviceGetPowerUsage(device, &usage);
     const char *limit = whole_watts(capped, enforced, &cap);
-    printf(*perf == 'P' ? "|%4s  %4s    %-4s" : "|%4s  %4s%5s   ",
+    printf(*perf == 'P' ? "|%4s  %4s%6s  " : "|%4s  %4s%5s   ",
            ask(smi_number, device, SMI_FAN, "%", &fan),
            ask(smi_number, device, SMI_TEMPERATURE, "C", &degrees), perf);
     printf(strcmp(limit, "ERR!") ? "       %7s / %5s | %s | %7s %12s |\n"

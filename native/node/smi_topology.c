@@ -45,7 +45,7 @@ static unsigned links(nvmlDevice_t from, nvmlDevice_t to) {
 static void cell(nvmlDevice_t from, nvmlDevice_t to, bool nvlink, char *text, size_t size) {
     nvmlGpuTopologyLevel_t level = NVML_TOPOLOGY_SYSTEM;
     nvmlDeviceGetTopologyCommonAncestor(from, to, &level);
-    unsigned count = nvlink ? links(from, to) : 0;
+    unsigned count = nvlink && links(to, from) ? links(from, to) : 0; /* it takes two ends */
     if (count) {
         snprintf(text, size, "NV%u", count);
     } else {

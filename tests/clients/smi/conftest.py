@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import itertools
 import platform
 from pathlib import Path
 
 import pytest
 
+from tests.clients.driver_root import DriverRoot
 from tests.clients.smi.program import Smi
 from tests.harness import needs, nvidia_smi
 
@@ -31,6 +33,13 @@ def fetched(request):
 def newest():
     """The version whose format ours has."""
     return fetch(nvidia_smi.SUITES[-1])
+
+
+@pytest.fixture
+def root(tmp_path, native):
+    """A driver root for each test, inside of a node's root, so that `gpu-sim ctl` knows it."""
+    number = itertools.count()
+    return lambda **options: DriverRoot(tmp_path / f"root-{next(number)}" / "driver", native, **options)
 
 
 @pytest.fixture

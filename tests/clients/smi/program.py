@@ -36,6 +36,13 @@ class Smi:
         assert result.returncode == code, f"{words}: {result.returncode}\n{result.stdout}{result.stderr}"
         return result.stdout
 
+    def ctl(self, *words: str) -> None:
+        node = self.driver.libraries.parents[2]
+        done = subprocess.run(
+            [self.driver.native / "gpu-sim", "ctl", "--root", node, *words], capture_output=True, text=True, timeout=30
+        )
+        assert done.returncode == 0, f"{words}: {done.stdout}{done.stderr}"
+
     def differing(self, lines: list[list[str]]) -> dict[str, str]:
         """Of command lines: those to which the two do not say the same, byte for byte but for the time of day."""
         found = {}

@@ -84,6 +84,26 @@ def test_states(newest, root, profile, what, value):
     )
 
 
+BROKEN = [
+    "ecc --gpu 0 --location l2 --uncorrected 4", "ecc --gpu 1 --location sram --uncorrected 3",
+    "ecc --gpu 2 --location sram --corrected 9", "ecc --gpu 1 --corrected 5",
+    "ecc --gpu 0 --location cbu --corrected 2",
+    "set --gpu 0 compute-mode=3 pstate=8", "set --gpu 1 compute-mode=2 pstate=15", "set --gpu 2 persistence-mode=0",
+    "set --gpu 1 temperature=88C memory-used=7777MiB", "throttle --gpu 2 hw-slowdown sw-thermal",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("profile", BOARDS)
+def test_what_ctl_breaks(newest, root, profile):
+    smi = Smi(*newest, root, profile=profile, count=3)
+    links = [] if profile == "tesla-t4" else ["nvlink-down --gpu 2 --link 0,4", "nvlink-down --gpu 1 --link all"]
+    changes = [[option, value] for option, value in (("-pm", "0"), ("-pm", "1"), ("-c", "0"), ("-c", "2"), ("-c", "3"))]
+    for line in [*BROKEN, *links]:
+        smi.ctl(*line.split())
+        assert smi.differing(VIEWS[:6] + changes + all_at_once(smi)) == {}, line
+    assert all(word in smi.run_ours().stdout for word in ("P15", "P8", "E. Process", "Prohibited", "7777MiB", "88C"))
+
+
 @pytest.mark.parametrize("load", range(0, 101, 7))
 def test_figures_are_rounded_alike(newest, root, load):
     smi = Smi(*newest, root, profile=BOARDS[load % 3], count=1)
