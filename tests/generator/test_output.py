@@ -53,7 +53,7 @@ def test_other_content_is_kept_without_force(generate) -> None:
     assert names_in(Path("values")) == ["feat-x.yaml"]
 
 
-@pytest.mark.parametrize("name", ["branch", "a100-x4", "a100-x4-faulty", "h100-x8", "h100-x16", "t4-x2", "everything"])
+@pytest.mark.parametrize("name", ["branch", "a100-x4", "faults", "h100-x8", "h100-x16", "t4-x2", "everything"])
 def test_a_shipped_file_is_never_taken(generate, folder: Path, name: str) -> None:
     for more in ([], ["--force"]):
         ran = generate("--branch", name, "--gpus", "3", *more)

@@ -33,7 +33,7 @@ def leaves(tree: dict, path: str = "") -> Iterator[tuple[str, object]]:
 
 @pytest.mark.unit
 def test_they_are_here() -> None:
-    assert {"branch", "a100-x4", "a100-x4-faulty", "h100-x8", "h100-x16", "t4-x2", "everything"} <= {file.stem for file in FILES}
+    assert {"branch", "a100-x4", "faults", "h100-x8", "h100-x16", "t4-x2", "everything"} <= {file.stem for file in FILES}
 
 
 @pytest.mark.unit
@@ -62,7 +62,7 @@ def test_each_names_the_gpus_it_is_called_after(file: Path) -> None:
         (profile,) = [profile for profile in all_profiles() if profile.name == MODELS[model]]
         assert profile.product_name in file.read_text()
     else:
-        assert file.stem in ("branch", "everything")
+        assert file.stem in ("branch", "everything", "faults")
 
 
 @pytest.mark.unit
