@@ -10,11 +10,13 @@ import pytest
 from tests.e2e import usage
 from tests.e2e.inside import Inside
 from tests.e2e.scenes import containers, gpu_pod, load, on_node
+from tests.harness import pod_images
 from tests.harness.wait import wait_until
 
 pytestmark = pytest.mark.cluster
 COUNT = 8
 WORKLOAD = "gpu-workload"
+APPS = "--query-compute-apps=gpu_uuid,pid,name,used_memory"
 # Every file that a GPU pod is given, and which of the words are in its bytes.
 HELD = """
 import glob, json, sys
@@ -71,6 +73,9 @@ def test_the_policy_of_the_node(stage, node_a, namespace, start, memory, percent
         assert 100000 <= pid <= 4000000
     assert len({gpu.processes[0][0] for gpu in seen}) == 1, "one container is one process"
     assert utilizations(pod) <= set(range(low, high + 1))
+    rows = [f"{gpu.uuid}, {gpu.processes[0][0]}, {WORKLOAD}, {gpu.used_mib}" for gpu in seen]
+    for program in ("nvidia-smi", f"/{pod_images.REAL_SMI}"):
+        assert pod.run(program, APPS, "--format=csv,noheader,nounits").splitlines() == rows, program
     own = set(stage.allocated(node_a, namespace.name, "by-policy"))
     assert {gpu.uuid for gpu in seen} == own
     shown = usage.wait_used(stage.host(node_a), own if share else set())

@@ -8,9 +8,18 @@ import pytest
 from tests.e2e.inside import COMMON, LOAD, Inside
 from tests.e2e.scenes import containers, gpu_pod, load, on_node
 from tests.harness.embedded import kubelet
+from tests.harness.kube import KubeError
 
 pytestmark = pytest.mark.cluster
 BOARD = {"deviceCount": 5, "profile": "tesla-t4", "memoryMB": 3456}
+# What Pod Security asks for at its strictest level.
+RESTRICTED = {
+    "runAsNonRoot": True,
+    "runAsUser": 4567,
+    "allowPrivilegeEscalation": False,
+    "capabilities": {"drop": ["ALL"]},
+    "seccompProfile": {"type": "RuntimeDefault"},
+}
 
 
 @pytest.fixture
@@ -93,6 +102,15 @@ def test_a_pod_that_asked_for_none_finds_nothing(run, stage, node_a):
 def test_rights_on_the_host_do_not_get_in_the_way(run, stage, node_a, spec, security):
     stage.simulate(node_a, gpuSim=BOARD)
     assert_sees_its_own(run("mighty", 2, security, **spec), stage, node_a)
+
+
+def test_a_namespace_that_allows_nothing_takes_gpu_pods(run, stage, node_a, namespace):
+    stage.simulate(node_a, gpuSim=BOARD)
+    labels = {f"pod-security.kubernetes.io/{mode}": "restricted" for mode in ("enforce", "warn")}
+    namespace.kube.patch("v1", "Namespace", namespace.name, {"metadata": {"labels": labels}})
+    with pytest.raises(KubeError, match='violates PodSecurity "restricted:latest"'):
+        run("refused", 1)
+    assert_sees_its_own(run("restricted", 2, RESTRICTED), stage, node_a)
 
 
 def test_device_specs_and_cdi_together_give_each_device_once(run, stage, node_a):
