@@ -33,7 +33,9 @@ def leaves(tree: dict, path: str = "") -> Iterator[tuple[str, object]]:
 
 @pytest.mark.unit
 def test_they_are_here() -> None:
-    assert {"branch", "a100-x4", "faults", "h100-x8", "h100-x16", "t4-x2", "everything"} <= {file.stem for file in FILES}
+    assert {"branch", "a100-x4", "faults", "h100-x8", "h100-x16", "t4-x2", "everything"} <= {
+        file.stem for file in FILES
+    }
 
 
 @pytest.mark.unit

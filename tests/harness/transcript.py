@@ -18,7 +18,9 @@ README = CHECKOUT / "README.md"
 BEGIN, END = "<!-- transcript: generated, make transcript -->", "<!-- end of transcript -->"
 NAME = "readme"
 COLUMNS = "POD:.involvedObject.name,WHY:.message"
-COUNTS = r"NODE:.metadata.name,CAPACITY:.status.capacity.nvidia\.com/gpu,ALLOCATABLE:.status.allocatable.nvidia\.com/gpu"
+COUNTS = (
+    r"NODE:.metadata.name,CAPACITY:.status.capacity.nvidia\.com/gpu,ALLOCATABLE:.status.allocatable.nvidia\.com/gpu"
+)
 # What is shown, and what runs before it unseen.
 SESSION = (
     ("make up", ""),

@@ -176,7 +176,8 @@ def test_a_real_driver_is_refused(node: NodeRoot) -> None:
     ("made", "found"),
     [
         ({"lib64/libnvidia-ml.so.550.54": "file"}, "/usr/lib64/libnvidia-ml.so.550.54"),
-        ({"lib/x86_64-linux-gnu/libnvidia-ml.so.1": "/etc/alternatives/x"}, "/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1"),
+        ({"lib/x86_64-linux-gnu/libnvidia-ml.so.1": "/etc/alternatives/x"},
+         "/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1"),
         ({"lib/wsl/lib/libnvidia-ml.so.1": "file"}, "/usr/lib/wsl/lib/libnvidia-ml.so.1"),
         ({"local/nvidia/lib64/libnvidia-ml.so.1": "libnvidia-ml.so.5", "local/nvidia/lib64/libnvidia-ml.so.5": "file"},
          "/usr/local/nvidia/lib64/libnvidia-ml.so."),
