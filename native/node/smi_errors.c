@@ -66,8 +66,9 @@ nvmlReturn_t smi_retired(nvmlDevice_t device, int what, struct smi_value *value)
 nvmlReturn_t smi_remapped(nvmlDevice_t device, int what, struct smi_value *value) {
     unsigned rows[4] = {0};
     nvmlReturn_t answer = nvmlDeviceGetRemappedRows(device, &rows[0], &rows[1], &rows[2], &rows[3]);
-    return what >= SMI_REMAPPED_PENDING ? smi_say(value, answer, "%s", rows[what] ? "Yes" : "No")
-                                        : smi_say(value, answer, "%u", rows[what]);
+    bool worded = what == SMI_REMAPPED_PENDING || what == SMI_REMAPPED_FAILED;
+    return worded ? smi_say(value, answer, "%s", rows[what] ? "Yes" : "No")
+                  : smi_say(value, answer, "%u", rows[what & 3]);
 }
 
 nvmlReturn_t smi_histogram(nvmlDevice_t device, int what, struct smi_value *value) {

@@ -166,7 +166,8 @@ enum {
     SMI_REMAPPED_CORRECTED,
     SMI_REMAPPED_UNCORRECTED,
     SMI_REMAPPED_PENDING,
-    SMI_REMAPPED_FAILED
+    SMI_REMAPPED_FAILED,
+    SMI_REMAPPED_NUMBER = 4 /* 0 or 1 in place of No or Yes */
 };
 smi_ask smi_remapped;
 smi_ask smi_histogram; /* max, high, partial, low, none */

@@ -168,10 +168,25 @@ static const struct smi_field process_fields[] = {
     {"used_gpu_memory", "used_memory", "MiB", NULL, SMI_PROCESS_MEMORY},
 };
 
+/* Of --query-remapped-rows; yes and no are numbers there. */
+static const struct smi_field row_fields[] = {
+    {"timestamp", "", "", smi_node, SMI_TIMESTAMP},
+    {"gpu_name", "", "", smi_identity, SMI_NAME},
+    {"gpu_bus_id", "", "", smi_pci, SMI_BUS_ID},
+    {"gpu_serial", "", "", smi_identity, SMI_SERIAL},
+    {"gpu_uuid", "", "", smi_identity, SMI_UUID},
+    {"remapped_rows.correctable", "", "", smi_remapped, SMI_REMAPPED_CORRECTED},
+    {"remapped_rows.uncorrectable", "", "", smi_remapped, SMI_REMAPPED_UNCORRECTED},
+    {"remapped_rows.pending", "", "", smi_remapped, SMI_REMAPPED_PENDING | SMI_REMAPPED_NUMBER},
+    {"remapped_rows.failure", "", "", smi_remapped, SMI_REMAPPED_FAILED | SMI_REMAPPED_NUMBER},
+};
+
 const struct smi_query smi_queries[] = {
     {"--query-gpu", "--help-query-gpu", gpu_fields, sizeof gpu_fields / sizeof *gpu_fields},
     {"--query-compute-apps", "--help-query-compute-apps", process_fields,
      sizeof process_fields / sizeof *process_fields},
+    {"--query-remapped-rows", "--help-query-remapped-rows", row_fields,
+     sizeof row_fields / sizeof *row_fields},
 };
 
 const struct smi_field *smi_find_field(const struct smi_query *query, const char *name,

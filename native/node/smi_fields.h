@@ -22,7 +22,7 @@ struct smi_query {
     size_t count;
 };
 
-enum { SMI_QUERY_GPU, SMI_QUERY_APPS, SMI_QUERIES };
+enum { SMI_QUERY_GPU, SMI_QUERY_APPS, SMI_QUERY_ROWS, SMI_QUERIES };
 extern const struct smi_query smi_queries[SMI_QUERIES];
 
 const struct smi_field *smi_find_field(const struct smi_query *query, const char *name,

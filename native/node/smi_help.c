@@ -18,6 +18,8 @@ static const struct {
     {"-d, --display=", "with -q: only these sections, with commas between them (listed below)"},
     {"--query-gpu=", "chosen fields, as CSV; --help-query-gpu lists them"},
     {"--query-compute-apps=", "processes on GPUs; --help-query-compute-apps lists the fields"},
+    {"--query-remapped-rows=",
+     "rows of memory replaced; --help-query-remapped-rows lists the fields"},
     {"--format=", "with --query-…: csv, and with commas noheader, nounits"},
     {"-i, --id=", "only these GPUs: index, UUID, serial or bus id, with commas between them"},
     {"-f, --filename=", "into a file"},

@@ -118,7 +118,7 @@ void smi_query(int which, const struct smi_gpus *gpus, const char *fields, const
     }
     fputs(header ? "\n" : "", stdout);
     for (unsigned i = 0; i < gpus->count; i++) {
-        if (which == SMI_QUERY_GPU) {
+        if (which != SMI_QUERY_APPS) {
             row(query, fields, units, gpus->device[i], NULL, NVML_SUCCESS);
             continue;
         }

@@ -18,10 +18,14 @@ SECTIONS = (
     "GSP_FIRMWARE_VERSION"
 ).split()
 APPS = "timestamp,gpu_name,gpu_bus_id,gpu_serial,gpu_uuid,pid,process_name,name,used_gpu_memory,used_memory"
+ROWS = "timestamp,gpu_name,gpu_bus_id,gpu_serial,gpu_uuid," + ",".join(
+    f"remapped_rows.{name}" for name in ("correctable", "uncorrectable", "pending", "failure")
+)
 VIEWS = [
     [], ["-L"], ["-q"], ["-q", "-x"], ["topo", "-m"], ["topo", "-mp"], ["--version"], ["-B"], ["-q", "-u"],
     *(["-q", "-d", name] for name in SECTIONS), ["-q", "-d", "ecc,POWER,Pids"], ["-q", "-d", ""],
     *([f"--query-compute-apps={APPS}", f"--format={form}"] for form in ("csv", "noheader,csv", "csv,nounits")),
+    [f"--query-remapped-rows={ROWS}", "--format=csv"],
 ]  # fmt: skip
 
 
