@@ -34,6 +34,7 @@ struct change {
     struct gs_state states[GS_SLOTS];
     struct gs_fault faults[GS_FAULTS]; /* of the node */
     struct gs_fault_detail details[GS_FAULTS];
+    uint64_t lost_from_ns; /* when what was written is all in force; 0: at once */
     uint32_t event_count;
     struct raised events[GS_EVENTS];
 };
@@ -44,6 +45,8 @@ int change_open(struct change *change, const struct ctl *ctl, bool write);
 void change_begin(struct change *change);
 void change_commit(struct change *change);
 void change_close(struct change *change);
+/* Sleeps until what was written is in force; without the lock. */
+void change_settle(const struct change *change);
 
 /* The state to be changed of a slot. */
 struct gs_state *change_state(struct change *change, uint32_t slot);

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A change in memory and how it is written, see ctl.h. */
 #include <string.h>
+#include <time.h>
 
 #include "../src/reader.h"
 #include "../src/writer.h"
+#include "clock.h"
 #include "ctl.h"
 #include "energy.h"
 #include "problem.h"
+
+static const uint64_t LOST_AFTER_EVENT_NS = 1000000000u;
 
 int change_open(struct change *change, const struct ctl *ctl, bool write) {
     int code = opened_open(&change->opened, ctl->root, write);
@@ -18,6 +22,7 @@ int change_open(struct change *change, const struct ctl *ctl, bool write) {
 }
 
 void change_begin(struct change *change) {
+    change->lost_from_ns = 0;
     const struct gs_header *header = &change->inventory->header;
     change->touched = change->asked = change->cleared = 0;
     change->node_touched = change->node_cleared = false;
@@ -49,9 +54,30 @@ bool change_event(struct change *change, uint32_t slot, uint64_t type, uint64_t 
     return true;
 }
 
+/* The device plugin asks the GPU of an event for its UUID, and an answer GPU_IS_LOST makes it take all GPUs of the node
+ * away. So a lost GPU answers until that is asked. A repair may have held it back for longer. */
+static void hold_back(struct change *change) {
+    uint64_t until = clock_boot_ns() + LOST_AFTER_EVENT_NS;
+    for (uint32_t i = 0; i < change->event_count; i++) {
+        struct gs_state *state = &change->states[change->events[i].slot];
+        if (state->lost && state->lost_from_ns < until) {
+            change_state(change, change->events[i].slot)->lost_from_ns = until;
+            change->lost_from_ns = until;
+        }
+    }
+}
+
+void change_settle(const struct change *change) {
+    while (clock_boot_ns() < change->lost_from_ns) {
+        struct timespec period = {.tv_nsec = 10 * 1000 * 1000};
+        nanosleep(&period, NULL);
+    }
+}
+
 /* States first: whoever an event wakes sees what it is about. */
 void change_commit(struct change *change) {
     struct gs_inventory *inventory = change->inventory;
+    hold_back(change);
     if (inventory->header.minor < GS_MINOR) {
         __atomic_store_n(&inventory->header.minor, GS_MINOR, __ATOMIC_RELEASE);
     }

@@ -172,5 +172,6 @@ int repair(const struct ctl *ctl, const char *subject, uint64_t asked, uint64_t 
 }
 
 int ctl_after(const struct ctl *ctl, const struct change *change) {
+    change_settle(change);
     return change->asked ? repair(ctl, change->subject, change->asked, change->cleared) : EXIT_FINE;
 }

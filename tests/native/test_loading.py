@@ -19,8 +19,8 @@ pytestmark = pytest.mark.native
 # no exit, no handler of anything: a name more is a decision. It sleeps where a fault says that a call takes long.
 TAKEN = {
     "__errno_location", "access", "clock_gettime", "close", "getenv", "getpid", "memchr", "memcmp", "memcpy", "memmove",
-    "memset", "mmap", "munmap", "nanosleep", "open", "read", "sched_yield", "strchr", "strcmp", "strcpy", "strcspn", "strerror",
-    "strlen", "strncmp", "strrchr", "strstr", "syscall", "uname", "write",
+    "memset", "mmap", "munmap", "nanosleep", "open", "read", "sched_yield", "strchr", "strcmp", "strcpy", "strcspn",
+    "strerror", "strlen", "strncmp", "strrchr", "strstr", "syscall", "uname", "write",
 }  # fmt: skip
 START_FILES = {"__cxa_finalize"}  # what gcc's own start files take
 EXECUTE, WRITE = 1, 2

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A device plugin and a kubelet in one small program, for repairs: a real client of the library, real sockets, the
-checkpoint. As NVIDIA's it dies of a lost GPU while it starts, holds all for healthy at first, never takes one back
-by itself, and looks anew on SIGHUP. Run as a script by plugin() below: FOLDER [--deaf SECONDS] [--stuck] [--mortal]
-[--early]: the kubelet writes its checkpoint for another reason just before the plugin registers, and late after it.
+checkpoint. As NVIDIA's it dies of a lost GPU while it starts, holds all for healthy at first, takes all away when the
+GPU of an event does not tell its UUID, never takes one back by itself, and looks anew on SIGHUP.
+
+Run as a script by plugin() below: FOLDER [--deaf SECONDS] [--stuck] [--mortal] [--early]; the last means that the kubelet
+writes its checkpoint for another reason just before the plugin registers, and late after it.
 """
 
 from __future__ import annotations
@@ -68,10 +70,13 @@ def serve(deaf: float, early: bool) -> None:
                 continue
             with Path("xids").open("a") as xids:
                 xids.write(f"{event.eventData}\n")
-            # The kubelet's own reporting takes its time.
-            time.sleep(0.1)
             if event.eventData not in IGNORED:
+                try:
+                    nvml.nvmlDeviceGetUUID(event.device)
+                except nvml.NVMLError:  # as NVIDIA's: it does not know which, so all
+                    healthy = {}
                 healthy = {uuid: h for uuid, h in healthy.items() if at(h) != at(event.device)}
+                time.sleep(0.1)  # the kubelet's own reporting takes its time
                 report(sorted(healthy))
 
 

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from tests.node.control import Client, ctl, refused, status
+from tests.node.control import Client, ctl, lost_view, refused, status
 from tests.node.fake_plugin import Plugin, wait_until
 from tests.node.node_root import NodeRoot
 
@@ -141,6 +141,22 @@ def test_a_plugin_that_starts_later_is_told_again(node: NodeRoot, beside: Plugin
     wait_until("GPU 1 goes", lambda: len(beside.devices()) == 7)
     declare(node, "xid --gpu 1 79\nxid --gpu 2 31\n", *beside.options())
     assert beside.xids() == [79], "what the kubelet shows already, or the plugin ignores, was raised again"
+
+
+def test_a_declared_loss_takes_only_its_own_gpu_away(node: NodeRoot, beside: Plugin) -> None:
+    """Also when it is raised again: the plugin asks for the UUID, and would take all away if that were lost."""
+    declare(node, "lost --gpu 2\n")
+    ctl(node, "clear", "--gpu", 2)
+    beside.start()
+    for _ in range(2):
+        declare(node, "lost --gpu 2\n", *beside.options())
+        wait_until("GPU 2 goes", lambda: len(beside.devices()) < 8)
+        assert len(beside.devices()) == 7
+        assert len(lost_view(node)) == 7
+    ctl(node, "xid", "--gpu", 2, 94, *beside.options())
+    wait_until("the plugin sees the Xid", lambda: 94 in beside.xids())
+    time.sleep(0.3)
+    assert len(beside.devices()) == 7
 
 
 def test_what_is_not_declared_any_more_is_repaired(node: NodeRoot, beside: Plugin) -> None:
