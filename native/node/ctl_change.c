@@ -68,8 +68,10 @@ static void hold_back(struct change *change) {
 }
 
 void change_settle(const struct change *change) {
-    while (clock_boot_ns() < change->lost_from_ns) {
-        struct timespec period = {.tv_nsec = 10 * 1000 * 1000};
+    uint64_t now;
+    while ((now = clock_boot_ns()) < change->lost_from_ns) {
+        uint64_t left = change->lost_from_ns - now;
+        struct timespec period = {(time_t)(left / 1000000000u), (long)(left % 1000000000u)};
         nanosleep(&period, NULL);
     }
 }

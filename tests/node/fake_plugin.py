@@ -3,8 +3,8 @@
 checkpoint. As NVIDIA's it dies of a lost GPU while it starts, holds all for healthy at first, takes all away when the
 GPU of an event does not tell its UUID, never takes one back by itself, and looks anew on SIGHUP.
 
-Run as a script by plugin() below: FOLDER [--deaf SECONDS] [--stuck] [--mortal] [--early]; the last means that the kubelet
-writes its checkpoint for another reason just before the plugin registers, and late after it.
+Run as a script by plugin() below: FOLDER [--deaf SECONDS] [--stuck] [--mortal] [--early]; the last means that the
+kubelet writes its checkpoint for another reason just before the plugin registers, and late after it.
 """
 
 from __future__ import annotations
