@@ -17,6 +17,7 @@ import (
 	"syscall"
 
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 )
 
@@ -102,7 +103,10 @@ func parse(flags *flag.FlagSet, args []string, required ...string) error {
 // connect makes a client from a kubeconfig file or, without one, from the pod's service account. The dynamic
 // client is used throughout: the typed one registers every API group and is three times the size.
 func connect(kubeconfig string) (dynamic.Interface, error) {
-	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	config, err := rest.InClusterConfig()
+	if kubeconfig != "" {
+		config, err = clientcmd.BuildConfigFromFlags("", kubeconfig)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("no access to the Kubernetes API: %w; run in a pod or give --kubeconfig", err)
 	}

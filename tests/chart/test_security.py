@@ -112,7 +112,7 @@ def test_what_the_agent_may_see_and_say(rendered: Rendered) -> None:
     assert binding["subjects"] == [account]
     assert rendered.one("ClusterRole", binding["roleRef"]["name"])["rules"] == [
         {"apiGroups": [""], "resources": ["nodes", "pods"], "verbs": ["get", "list", "watch"]},
-        {"apiGroups": [""], "resources": ["events"], "verbs": ["create", "patch"]},
+        {"apiGroups": [""], "resources": ["events"], "verbs": ["create"]},
     ]
 
 
