@@ -10,6 +10,7 @@ import asyncio
 import json
 import logging
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +37,9 @@ def _indent(text: str) -> str:
 
 
 class Helm:
-    def __init__(self, program: Path, kubeconfig: Path | None = None, kube: Any = None):
-        self.program, self.kubeconfig, self.kube = program, kubeconfig, kube
+    def __init__(self, program: Path, kubeconfig: Path | None = None, kube: Any = None, always: Sequence[str] = ()):
+        """`always` stands at the end of every install and upgrade: what the cluster itself makes necessary."""
+        self.program, self.kubeconfig, self.kube, self.always = program, kubeconfig, kube, list(always)
         # What helm remembers of a cluster would go to ~/.kube, or without HOME to the current folder; here it goes
         # with the kubeconfig. The first word is env, since pyhelm3 gives programs its own environment.
         cache = [f"KUBECACHEDIR={kubeconfig.parent / 'helm-cache'}"] if kubeconfig else []
@@ -60,10 +62,10 @@ class Helm:
     # ---- releases ----
     def install(self, release: str, chart: Path | str = "charts/gpu-sim", **options) -> str:
         """As documented: helm install RELEASE CHART -f FILE. `values`: files; `set`: key → value; `namespace`."""
-        return self.run(*self.install_argv(release, chart, **options))
+        return self.run(*self.install_argv(release, chart, **options), *self.always)
 
     def upgrade(self, release: str, chart: Path | str = "charts/gpu-sim", **options) -> str:
-        return self.run("upgrade", *self.install_argv(release, chart, **options)[1:])
+        return self.run("upgrade", *self.install_argv(release, chart, **options)[1:], *self.always)
 
     @staticmethod
     def install_argv(

@@ -178,7 +178,7 @@ class Up:
         if asked.dedicated:
             dedicate(cluster, asked)
         state = cluster.helm.heal(asked.name)
-        argv = ["upgrade" if state else "install", *asked.argv[1:]]
+        argv = ["upgrade" if state else "install", *asked.argv[1:], *cluster.helm.always]
         progress.say(f"  $ {cluster.helm.display(argv)}")
         with progress.step("helm " + argv[0]):
             cluster.helm.run(*argv)

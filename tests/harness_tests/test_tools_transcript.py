@@ -17,7 +17,7 @@ def test_each_command_stands_before_what_it_printed():
 
 def test_what_runs_unseen_is_not_shown_and_quotes_survive():
     script = transcript.script()
-    assert "\nkubectl wait pod first second --for=condition=Ready --timeout=60s >/dev/null\n" in script
+    assert "\n{ kubectl wait pod first second --for=condition=Ready --timeout=60s; } >/dev/null\n" in script
     assert "printf '\\x1e%s\\n' 'eval \"$(make env)\"'\neval \"$(make env)\"" in script
 
 

@@ -8,16 +8,18 @@ that must be kept is: record, then make; API server, then kubelets.
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 from tests.harness import runs, toolchain, versions
 from tests.harness.cluster import Cluster
-from tests.harness.embedded import clean
+from tests.harness.embedded import clean, host_driver
 from tests.harness.embedded.certs import Authority
 from tests.harness.embedded.controlplane import ControlPlane, scheduler_config
 from tests.harness.embedded.node import Node
+from tests.harness.helm import Helm
 from tests.harness.progress import Progress
 from tests.harness.runs import Run, RunError
 from tests.harness.wait import wait_until
@@ -43,6 +45,10 @@ class EmbeddedCluster(Cluster):
         self._nodes: dict[str, Node] = {}
         for name, index in run.state.get("nodes", {}).items():
             self._nodes[name] = Node(run, name, index)
+
+    @functools.cached_property
+    def helm(self) -> Helm:
+        return Helm(self.programs["helm"], self.kubeconfig, self.kube, always=host_driver.options())
 
     # ---- start ----
     def start(self, nodes: int, images: Images) -> None:
