@@ -11,7 +11,7 @@ static int invalid(const char *text) {
 }
 
 static int lone(const struct smi_line_words *line, struct smi_words *given) {
-    const char *word = line->not_lone ? line->not_lone : line->unknown;
+    const char *word = line->not_lone;
     if (line->lones > 1 && line->lone->what != SMI_HELP) {
         puts(
             "ERROR: Only one command can be run at a time. Please run 'nvidia-smi -h' for help.\n");
@@ -25,12 +25,9 @@ static int lone(const struct smi_line_words *line, struct smi_words *given) {
 }
 
 static int view(const struct smi_line_words *line, struct smi_words *given) {
-    const char *unknown = line->unknown      ? line->unknown
-                          : line->early_word ? line->early_word
-                                             : line->format_word;
     bool query = line->flags['q'], xml = line->flags['x'], unit = line->flags['u'];
-    if (unknown) {
-        return smi_refuse(unknown, "not recognized. Please run 'nvidia-smi -h'.", SMI_OTHER);
+    if (line->not_view) {
+        return smi_refuse(line->not_view, "not recognized. Please run 'nvidia-smi -h'.", SMI_OTHER);
     }
     if (!query && unit) {
         return invalid(". Specify -q/--query and -u/--unit to run a unit query.  Please run "
@@ -54,6 +51,9 @@ static int view(const struct smi_line_words *line, struct smi_words *given) {
 
 int smi_arguments(int count, char **words, struct smi_words *given) {
     struct smi_line_words line = {.lones = 0};
+    if (smi_read_lone(count, words, &line)) {
+        return lone(&line, given);
+    }
     for (int i = 0; i < count; i++) {
         int code = smi_read_word(count, words, &i, given, &line);
         if (code != SMI_FINE) {
@@ -61,9 +61,6 @@ int smi_arguments(int count, char **words, struct smi_words *given) {
         }
     }
     const char *stranger = line.stranger;
-    if (line.lone) {
-        return lone(&line, given);
-    }
     if (line.help) {
         given->view = SMI_HELP_QUERY;
         given->query = line.help->what;

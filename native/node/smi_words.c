@@ -115,9 +115,6 @@ static void note_lone(struct smi_line_words *line, const struct smi_option *opti
 static void note_word(struct smi_line_words *line, const struct smi_option *option,
                       const char *word) {
     switch (option->kind) {
-    case LONE:
-        note_lone(line, option, word);
-        return;
     case HELP_QUERY:
         line->help = option;
         break;
@@ -129,6 +126,9 @@ static void note_word(struct smi_line_words *line, const struct smi_option *opti
     case FLAG:
         line->flags[option->what] = true;
         first(option->what == 'e' ? &line->early_word : &line->stranger, word);
+        if (option->what == 'e') {
+            first(&line->not_view, word);
+        }
         break;
     case VALUE:
         line->ids += option->what == offsetof(struct smi_words, ids);
@@ -136,12 +136,12 @@ static void note_word(struct smi_line_words *line, const struct smi_option *opti
             first(&line->stranger, word);
         } else if (option->what == offsetof(struct smi_words, format)) {
             first(&line->format_word, word);
+            first(&line->not_view, word);
         }
         break;
     default:
         break;
     }
-    first(&line->not_lone, word);
 }
 
 static int loop(struct smi_words *given, const char *value, int unit) {
@@ -170,7 +170,6 @@ int smi_read_word(int count, char **words, int *at, struct smi_words *given,
                         : option && (option->kind == VALUE || option->kind == QUERY);
     if (option && option->kind == LOOP) {
         value = value_of(count, words, at, false, false);
-        first(&line->not_lone, word);
         return loop(given, value, option->what);
     }
     if (takes) {
@@ -181,20 +180,18 @@ int smi_read_word(int count, char **words, int *at, struct smi_words *given,
                               SMI_OTHER);
         }
     } else if (value && (option || change)) {
-        first(&line->unknown, value + 1); /* the real one cuts a word at its `=` */
+        first(&line->not_view, value + 1); /* the real one cuts a word at its `=` */
         first(&line->stranger, value + 1);
     }
     if (change) {
         line->changes++;
         given->change = change;
         given->value = takes ? value : NULL;
-        first(&line->not_lone, word);
         return takes ? smi_change_check(change, word, value) : SMI_FINE;
     }
     if (!option) {
-        first(&line->unknown, word);
+        first(&line->not_view, word);
         first(&line->stranger, word);
-        first(&line->not_lone, word);
         return SMI_FINE;
     }
     note_word(line, option, word);
@@ -206,4 +203,20 @@ int smi_read_word(int count, char **words, int *at, struct smi_words *given,
         first(&given->unavailable, word);
     }
     return SMI_FINE;
+}
+
+bool smi_read_lone(int count, char **words, struct smi_line_words *line) {
+    for (int i = 0; i < count; i++) {
+        const struct smi_option *option = find_option(words[i]);
+        const char *value = strchr(words[i], '=');
+        if (!option || option->kind != LONE) {
+            first(&line->not_lone, words[i]);
+            continue;
+        }
+        note_lone(line, option, words[i]);
+        if (value) {
+            first(&line->not_lone, value + 1);
+        }
+    }
+    return line->lone;
 }

@@ -15,7 +15,7 @@ struct smi_option {
 struct smi_line_words {
     bool flags[128];
     const struct smi_option *lone, *help, *query;
-    const char *unknown;     /* the first word that is nothing */
+    const char *not_view;    /* the first that is nothing to a view */
     const char *stranger;    /* the first that is nothing, or that only views know */
     const char *format_word; /* the first that only queries know */
     const char *query_word;  /* the first that asks for a query */
@@ -32,5 +32,8 @@ int smi_refuse(const char *word, const char *what, int code);
 /* words[*at], with its value if it has one. */
 int smi_read_word(int count, char **words, int *at, struct smi_words *given,
                   struct smi_line_words *line);
+
+/* Whether a lone command is in the line; what else there is, is not read, only noted. */
+bool smi_read_lone(int count, char **words, struct smi_line_words *line);
 
 #endif
