@@ -20,8 +20,8 @@ from tests.harness.soak.workers import Workers
 from tests.harness.table import table
 from tests.harness.wait import WaitTimeout, wait_until
 
-# One pod a second is planned. On two processors that also carried three nodes, 80 kills and ten upgrades, 57 a minute ran
-# in 600 s, and 47 in 75 s, of which the end is quiet. Far below, something has become slow, and little is proven.
+# One pod a second is planned. On two processors that also carried three nodes, 80 kills and ten upgrades, 57 a minute
+# ran in 600 s, and 47 in 75 s, of which the end is quiet. Far below, something has become slow, and little is proven.
 PODS_PER_MINUTE = 35
 TICK_S = 0.2
 SAMPLE_S = 5.0
