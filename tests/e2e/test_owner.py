@@ -71,3 +71,23 @@ def test_a_foreign_plugin_on_the_node_is_refused(stage, node_a, second):
             (folder / "nvidia-gpu.sock").unlink()
     assert "nvidia-gpu.sock" in said and "allowForeign" in said
     assert written == []
+
+
+@pytest.fixture
+def real_library(stage, node_a):
+    """A file system with a driver's library on the node, in a folder where no program of the node looks."""
+    node, folder = stage.cluster.node(node_a), "/usr/local/lib"
+    node.run(["mount", "-n", "-t", "tmpfs", "real-driver", folder])
+    node.run(["touch", f"{folder}/libnvidia-ml.so.418.87.01"])
+    yield f"{folder}/libnvidia-ml.so.418.87.01"
+    node.run(["umount", "-n", "-l", folder])
+
+
+def test_a_real_drivers_library_is_refused_unless_it_is_allowed(stage, node_a, second, real_library):
+    stage.clear(node_a)
+    second("guest", node_a, gpuSim={"deviceCount": 3})
+    said = wait_until("the installer's refusal", lambda: stage.installer_message("guest"), 30)
+    assert f"node {node_a} has a real NVIDIA driver ({real_library})" in said and "allowForeign" in said
+    assert not [name for name in stage.host(node_a).files() if name.startswith(ROOT)]
+    stage.install("guest", node_a, {"gpuSim": {"deviceCount": 3}, "allowForeign": True})
+    stage.wait_gpus(node_a, 3)
