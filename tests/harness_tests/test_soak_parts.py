@@ -128,17 +128,18 @@ def test_the_memory_of_a_process():
 def test_a_soak_that_did_too_little_is_red(tmp_path):
     cluster = SimpleNamespace(nodes=["n1", "n2"], provider="kubeconfig", kube=None)
     soak = Soak(cluster, 3, 60, tmp_path / "log", say=lambda text: None)
-    soak.churn.ran = PODS_PER_MINUTE - 1
+    soak.churn.made, soak.churn.ran, soak.churn.refused = 44, 21, PODS_PER_MINUTE - 1 - 21
     soak.workers.done.update({"kill agent": 2, "kill kubelet": 1, "kill containerd": 2})
     assert soak._too_little() == [
-        f"{PODS_PER_MINUTE - 1} pods ran in 1 min, at least {PODS_PER_MINUTE} a minute must",
+        f"{PODS_PER_MINUTE - 1} pods ran or were refused in 1 min, at least {PODS_PER_MINUTE} a minute must",
+        "21 of 44 pods ran, at least 50% must",
         "device-plugin was killed 0 times of 2",
         "kubelet was killed 1 times of 2",
         "the oracle saw no allocation at all",
     ]
-    soak.churn.ran += 1
+    soak.churn.ran = 22
     soak.workers.done.update({"kill device-plugin": 2, "kill kubelet": 1})
     soak.audit.judge.allocations.add(("u", "c", "GPU-1"))
     assert soak._too_little() == []
-    assert soak.summary().splitlines()[1] == f"  pods run                            {PODS_PER_MINUTE}"
+    assert soak.summary().splitlines()[1] == "  pods run                            22"
     assert soak.summary().splitlines()[-1] == "seed 3: run it again with SEED=3 SECONDS=60"

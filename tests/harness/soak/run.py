@@ -20,9 +20,10 @@ from tests.harness.soak.workers import Workers
 from tests.harness.table import table
 from tests.harness.wait import WaitTimeout, wait_until
 
-# One pod a second is planned. On two processors that also carried three nodes, 80 kills and ten upgrades, 57 a minute
-# ran in 600 s, and 47 in 75 s, of which the end is quiet. Far below, something has become slow, and little is proven.
-PODS_PER_MINUTE = 35
+# One pod a second is planned. On two processors that also carried the nodes, kills and upgrades, 58 a minute were run or
+# refused in 600 s on three nodes, and 46 in 75 s on two, of which the end is quiet. Far below, something has become
+# slow, and little is proven. While a GPU is lost the plugin refuses every pod of its node, in a short soak up to 28 %.
+PODS_PER_MINUTE, RUN_AT_LEAST = 35, 0.5
 TICK_S = 0.2
 SAMPLE_S = 5.0
 ROLLING_S = 15.0  # from helm's start until the new pods are ready
@@ -130,8 +131,12 @@ class Soak:
     # ---- what came out ----
     def _too_little(self) -> list[str]:
         found, minutes = [], self.seconds / 60
-        if self.churn.ran < PODS_PER_MINUTE * minutes:
-            found.append(f"{self.churn.ran} pods ran in {minutes:g} min, at least {PODS_PER_MINUTE} a minute must")
+        ran, answered = self.churn.ran, self.churn.ran + self.churn.refused
+        if answered < PODS_PER_MINUTE * minutes:
+            text = f"{answered} pods ran or were refused in {minutes:g} min, at least {PODS_PER_MINUTE} a minute must"
+            found.append(text)
+        if ran < RUN_AT_LEAST * self.churn.made:
+            found.append(f"{ran} of {self.churn.made} pods ran, at least {RUN_AT_LEAST:.0%} must")
         planned = max(1, round(self.seconds / KILL_EVERY_S))
         for victim in (*OURS, *NODES_OWN):
             if self.workers.done[f"kill {victim}"] < planned:
