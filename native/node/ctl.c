@@ -98,6 +98,14 @@ static int change_now(const struct ctl *ctl, const struct verb *verb, int count,
         change_commit(&change);
     }
     change_close(&change);
+    if (code == EXIT_FINE && !change.asked) { /* a repair tells more than that */
+        printf("gpu-sim: done: %s", verb->name);
+        for (int i = 0; i < count; i++) {
+            printf(" %s", words[i]);
+        }
+        putchar('\n');
+        fflush(stdout);
+    }
     return code == EXIT_FINE ? ctl_after(ctl, &change) : code;
 }
 

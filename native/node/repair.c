@@ -10,6 +10,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "../src/writer.h"
 #include "clock.h"
 #include "layout.h"
 #include "plugin_health.h"
@@ -97,10 +98,32 @@ static int wait_for_kubelet(const struct ctl *ctl, const char *subject, struct l
     }
 }
 
+/* What stands is raised before the plugin starts, for it to hear as soon as it listens: it calls all GPUs healthy until it
+ * has, and the kubelet may tell the API so. 0 ends that. */
+static int replay(const struct ctl *ctl, const char *subject, uint64_t until_ns) {
+    static struct change change;
+    change.subject = subject;
+    int code = change_open(&change, ctl, true);
+    if (code != EXIT_FINE) {
+        return code;
+    }
+    uint64_t from = change.inventory->header.ring.head;
+    uint64_t standing = until_ns ? repair_standing(change.inventory) : 0;
+    for (uint32_t slot = ctl_next(standing, 0); slot < GS_SLOTS;
+         slot = ctl_next(standing, slot + 1)) {
+        change_xids(&change, slot);
+    }
+    gs_replay(change.inventory, from, until_ns);
+    change_commit(&change);
+    change_close(&change);
+    return EXIT_FINE;
+}
+
 /* The plugin starts anew. How many were told; -1 after a problem. */
 static int start_anew(const struct ctl *ctl, const char *subject, struct look *look) {
     uint64_t time = (uint64_t)ctl->timeout * 1000000000u + HELD_LONGER_NS;
-    if (lost_from(ctl, subject, clock_boot_ns() + time) != EXIT_FINE) {
+    uint64_t until = clock_boot_ns() + time;
+    if (lost_from(ctl, subject, until) != EXIT_FINE || replay(ctl, subject, until) != EXIT_FINE) {
         return -1;
     }
     look_before(look);
@@ -124,8 +147,8 @@ static int repair_now(const struct ctl *ctl, const char *subject, struct look *l
     int code = told > 0   ? wait_for_kubelet(ctl, subject, look, deadline)
                : told < 0 ? EXIT_MACHINE
                           : EXIT_FINE;
-    int held = lost_from(ctl, subject, 0);
-    code = code != EXIT_FINE ? code : held;
+    int held = lost_from(ctl, subject, 0), silent = replay(ctl, subject, 0);
+    code = code != EXIT_FINE ? code : held != EXIT_FINE ? held : silent;
     if (code == EXIT_FINE && told > 0) {
         uint64_t standing = repair_standing(look->inventory);
         printf("gpu-sim: the kubelet has %u of %u GPUs%s%s\n", look->healthy, look->present,

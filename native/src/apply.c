@@ -70,6 +70,9 @@ uint32_t gs_apply(struct gs_inventory *live, const struct gs_inventory *built, c
         changed += (uint32_t)apply_gpu((struct gs_gpu *)(uintptr_t)gs_gpu_at(live, slot),
                                        gs_gpu_at(built, slot), now_ns, same_boot);
     }
+    if (!same_boot) { /* a repair's time limit of another boot's clock */
+        __atomic_store_n(&header->ring.replay_until_ns, 0, __ATOMIC_RELEASE);
+    }
     header->minor = built->header.minor > header->minor ? built->header.minor : header->minor;
     strncpy(header->boot_id, boot_id, sizeof header->boot_id - 1);
     header->node[!gs_flip(&header->node_flip)] =

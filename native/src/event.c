@@ -70,6 +70,15 @@ nvmlReturn_t gsDeviceGetSupportedEventTypes(const struct gs_device *device,
     return NVML_SUCCESS;
 }
 
+/* Where a set begins. What happened before anyone registered is nobody's event, unless a repair wants it heard. */
+static uint64_t beginning(void) {
+    const struct gs_ring *events = ring();
+    uint64_t until = __atomic_load_n(&events->replay_until_ns, __ATOMIC_ACQUIRE);
+    uint64_t from = __atomic_load_n(&events->replay_from, __ATOMIC_ACQUIRE);
+    uint64_t head = __atomic_load_n(&events->head, __ATOMIC_ACQUIRE);
+    return until && from <= head && gs_now_ns() < until ? from : head;
+}
+
 nvmlReturn_t gsDeviceRegisterEvents(const struct gs_device *device, unsigned long long eventTypes,
                                     nvmlEventSet_t handle) {
     struct set *set = find(handle);
@@ -83,9 +92,8 @@ nvmlReturn_t gsDeviceRegisterEvents(const struct gs_device *device, unsigned lon
     for (unsigned i = 0; i < GS_SLOTS; i++) {
         nothing_yet &= !set->mask[i];
     }
-    if (nothing_yet) { /* what happened before anyone registered is nobody's event */
-        __atomic_store_n(&set->cursor, __atomic_load_n(&ring()->head, __ATOMIC_ACQUIRE),
-                         __ATOMIC_RELEASE);
+    if (nothing_yet) {
+        __atomic_store_n(&set->cursor, beginning(), __ATOMIC_RELEASE);
     }
     __atomic_or_fetch(&set->mask[device->slot], eventTypes, __ATOMIC_ACQ_REL);
     return NVML_SUCCESS;

@@ -300,7 +300,9 @@ struct gs_ring {
     uint64_t head;  /* events ever written; the next goes to events[head % GS_EVENTS] */
     uint32_t futex; /* changes with each event: readers sleep on it, also on read-only mappings */
     uint32_t reserved0;
-    char reserved[48];
+    uint64_t replay_from;     /* until replay_until_ns a new set begins with this event, not with */
+    uint64_t replay_until_ns; /* the next: a repair tells the plugin that starts what stands */
+    char reserved[32];
     struct gs_event events[GS_EVENTS];
 };
 

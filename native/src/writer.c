@@ -39,6 +39,12 @@ void gs_raise_event(struct gs_inventory *inventory, uint32_t slot, uint64_t type
     syscall(SYS_futex, &ring->futex, FUTEX_WAKE, 0x7FFFFFFF, NULL, NULL, 0);
 }
 
+void gs_replay(struct gs_inventory *inventory, uint64_t from, uint64_t until_ns) {
+    struct gs_ring *ring = &inventory->header.ring;
+    __atomic_store_n(&ring->replay_from, from, __ATOMIC_RELEASE);
+    __atomic_store_n(&ring->replay_until_ns, until_ns, __ATOMIC_RELEASE);
+}
+
 /* A reader that finds the function reads the rest and looks at function and id again: so the function goes
  * first and comes last. The end of the list stays where it is, or a reader would miss what follows. */
 static void write_place(struct gs_fault *fault, struct gs_fault_detail *detail,

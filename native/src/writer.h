@@ -17,6 +17,9 @@ void gs_write_allocation(struct gs_gpu *gpu, const struct gs_allocation *allocat
 /* Adds an event and wakes all who wait. type is one nvmlEventType… bit. */
 void gs_raise_event(struct gs_inventory *inventory, uint32_t slot, uint64_t type, uint64_t data);
 
+/* Until until_ns (CLOCK_BOOTTIME; 0: no longer) a set that is registered gets the events from number `from` on too. */
+void gs_replay(struct gs_inventory *inventory, uint64_t from, uint64_t until_ns);
+
 /* Makes the node's faults, for functions without a device, those of the lists: place by place, and a place that
  * stays the same is not touched. */
 void gs_write_node_faults(struct gs_inventory *inventory, const struct gs_fault faults[GS_FAULTS],

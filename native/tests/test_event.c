@@ -9,6 +9,8 @@
 #include <time.h>
 
 #include "check.h"
+#include "state.h"
+#include "writer.h"
 
 static long now_ms(clockid_t clock) {
     struct timespec at;
@@ -81,6 +83,33 @@ static void each_set_once(struct gs_inventory *inventory) {
     CHECK_NUMBER(nvmlEventSetFree(one), NVML_SUCCESS);
 }
 
+/* While a repair is under way, whoever begins to listen hears what was raised since it began; afterwards not. */
+static void replayed_to_whoever_comes(struct gs_inventory *inventory) {
+    nvmlEventData_t data;
+    raise_event(inventory, 1, nvmlEventTypeXidCriticalError, 31);
+    uint64_t from = inventory->header.ring.head;
+    raise_event(inventory, 1, nvmlEventTypeXidCriticalError, 63);
+    raise_event(inventory, 2, nvmlEventTypeXidCriticalError, 94);
+    gs_replay(inventory, from, gs_now_ns() + 60000000000u);
+    nvmlEventSet_t set = set_for(1, nvmlEventTypeXidCriticalError);
+    CHECK_NUMBER(nvmlDeviceRegisterEvents(check_device(2), nvmlEventTypeXidCriticalError, set),
+                 NVML_SUCCESS);
+    CHECK_NUMBER(nvmlEventSetWait_v2(set, &data, 0), NVML_SUCCESS);
+    CHECK_NUMBER(data.eventData, 63);
+    CHECK_NUMBER(nvmlEventSetWait_v2(set, &data, 0), NVML_SUCCESS);
+    CHECK_NUMBER(data.eventData, 94);
+    CHECK_NUMBER(nvmlEventSetWait_v2(set, &data, 0), NVML_ERROR_TIMEOUT);
+    CHECK_NUMBER(nvmlEventSetFree(set), NVML_SUCCESS);
+    gs_replay(inventory, from, gs_now_ns() - 1); /* a repair that was killed: over by itself */
+    set = set_for(1, nvmlEventTypeXidCriticalError);
+    CHECK_NUMBER(nvmlEventSetWait_v2(set, &data, 0), NVML_ERROR_TIMEOUT);
+    CHECK_NUMBER(nvmlEventSetFree(set), NVML_SUCCESS);
+    gs_replay(inventory, 0, 0);
+    set = set_for(1, nvmlEventTypeXidCriticalError);
+    CHECK_NUMBER(nvmlEventSetWait_v2(set, &data, 0), NVML_ERROR_TIMEOUT);
+    CHECK_NUMBER(nvmlEventSetFree(set), NVML_SUCCESS);
+}
+
 /* The first version's struct ends before the instance numbers. */
 static void first_version(struct gs_inventory *inventory) {
     nvmlEventSet_t set = set_for(2, nvmlEventTypeXidCriticalError);
@@ -127,6 +156,7 @@ int main(void) {
     CHECK(types & nvmlEventTypeXidCriticalError);
     nothing_happens();
     each_set_once(inventory);
+    replayed_to_whoever_comes(inventory);
     first_version(inventory);
     from_another_process(inventory);
     CHECK_NUMBER(nvmlShutdown(), NVML_SUCCESS);

@@ -28,6 +28,17 @@ def test_an_xid_is_an_event_that_stands(node: NodeRoot) -> None:
     assert [gpu["health"] for gpu in status(node)["gpus"]] == ["xid", "ok", "xid", "xid"]
 
 
+def test_what_was_done_is_said_and_can_be_given_again(node: NodeRoot) -> None:
+    node.install(4)
+    for words in (
+        ["xid", "--gpu", "3", "79"],
+        ["set", "temperature=66C", "--gpu", "0,2"],
+        ["throttle", "--gpu", "1", "none"],
+    ):
+        said = node.run("ctl", *words, "--root", node.path).stdout
+        assert said == f"gpu-sim: done: {' '.join(words)}\n"
+
+
 def test_gpus_by_index_uuid_list_or_all(node: NodeRoot) -> None:
     node.install(5)
     uuids = node.uuids()
