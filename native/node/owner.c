@@ -179,7 +179,7 @@ static int wait_for_claim(const struct place *place, const struct claim *claim) 
         struct look seen = {0};
         int fd = look(place, claim, &seen);
         if (fd < 0) {
-            problem_errno(place->shown, "the owner file cannot be opened");
+            place_report(place, OWNER_FILE, "cannot be opened");
             return -1;
         }
         double now = clock_seconds();
@@ -242,6 +242,6 @@ bool owner_write(const struct place *place, int fd, const struct owner *us) {
     if (length > 0 && pwrite(fd, text, (size_t)length, 0) == length && !ftruncate(fd, length)) {
         return true;
     }
-    problem_errno(place->shown, "the owner file cannot be written");
+    place_report(place, OWNER_FILE, "cannot be written");
     return false;
 }

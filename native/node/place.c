@@ -14,7 +14,7 @@
 
 #include "problem.h"
 
-static void report(const struct place *place, const char *path, const char *what) {
+void place_report(const struct place *place, const char *path, const char *what) {
     char shown[PATH_MAX];
     int reason = errno;
     snprintf(shown, sizeof shown, "%s/%s", place->shown, path);
@@ -62,7 +62,7 @@ bool place_directory(const struct place *place, const char *path) {
     if (directories(path, place->root)) {
         return true;
     }
-    report(place, path, "cannot be made");
+    place_report(place, path, "cannot be made");
     return false;
 }
 
@@ -146,7 +146,7 @@ bool place_stage(const struct place *place, const char *path, const void *conten
         written = false;
     }
     if (!written) {
-        report(place, path, "cannot be written");
+        place_report(place, path, "cannot be written");
         place_discard(place, path);
         return false;
     }
@@ -159,7 +159,7 @@ bool place_commit(const struct place *place, const char *path) {
     if (!renameat(place->root, beside, place->root, path)) {
         return true;
     }
-    report(place, path, "cannot be put in place");
+    place_report(place, path, "cannot be put in place");
     return false;
 }
 
@@ -183,7 +183,7 @@ bool place_link(const struct place *place, const char *path, const char *target)
     if (!symlinkat(target, place->root, beside)) {
         return place_commit(place, path);
     }
-    report(place, path, "cannot be made a link");
+    place_report(place, path, "cannot be made a link");
     return false;
 }
 
@@ -255,6 +255,6 @@ bool place_remove(const struct place *place, const char *path) {
     if (remove_tree(place->root, path)) {
         return true;
     }
-    report(place, path, "cannot be removed");
+    place_report(place, path, "cannot be removed");
     return false;
 }

@@ -45,4 +45,7 @@ DIR *place_entries(int directory, const char *path, int flags);
 /* A whole file in memory; NULL and errno. */
 void *place_read(int directory, const char *path, size_t *size);
 
+/* The problem that errno tells of a path below the root, with what to do about a full or read-only file system. */
+void place_report(const struct place *place, const char *path, const char *what);
+
 #endif

@@ -67,7 +67,10 @@ def test_read_only_root(node: NodeRoot) -> None:
     root_or_skip()
     node.path.mkdir()
     with mounted(node.path, "ro"):
-        shown(node.install(4, code=1), [str(node.path), "Read-only file system"])
+        shown(
+            node.install(4, code=1),
+            [f"{node.path}/owner", "Read-only file system", "mount it writable or choose another root"],
+        )
 
 
 def strategies(node: NodeRoot) -> str:
