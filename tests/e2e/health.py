@@ -11,6 +11,7 @@ import time
 
 from tests.e2e.stage import Stage
 from tests.harness import control
+from tests.harness.kube import KubeError
 from tests.harness.wait import wait_until
 
 # The kubelet of the embedded cluster reports each second; others may take their 10 s.
@@ -64,7 +65,9 @@ class Patient:
         return self.stage.plugin_log(self.node).removeprefix(self.earlier)
 
     def wait_log(self, text: str, times: int = 1, deadline_s: float = 15) -> None:
-        wait_until(f"the plugin to say {text!r}", lambda: self.log().count(text) >= times, deadline_s, seen=self.log)
+        retry = (OSError, KubeError, TypeError)  # there may be no such pod, container or log yet
+        what, said = f"the plugin to say {text!r}", lambda: self.log().count(text) >= times
+        wait_until(what, said, deadline_s, retry=retry)
 
     def listening(self) -> None:
         """The plugin's health check has begun, after its last start too: what happened before is not seen by it."""

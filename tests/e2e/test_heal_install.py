@@ -63,7 +63,7 @@ def test_a_pod_deleted_between_its_containers(bare, stage, node_a, namespace):
     """Before and after the installer has claimed the node, again and again; the last one is left alone."""
     stage.install(bare, node_a, THREE)
     owner = stage.host(node_a).path(f"{ROOT}/owner")
-    for _ in range(3):
+    for _ in range(2):
         seen = wait_until("a pod", lambda: _pods(stage, bare), 30)
         mark = owner.stat().st_mtime_ns if owner.exists() else 0
         wait_until(
