@@ -20,9 +20,9 @@ from tests.harness.soak.workers import Workers
 from tests.harness.table import table
 from tests.harness.wait import WaitTimeout, wait_until
 
-# One pod a second is planned. On two processors that also carried the nodes, kills and upgrades, 58 a minute were run or
-# refused in 600 s on three nodes, and 46 in 75 s on two, of which the end is quiet. Far below, something has become
-# slow, and little is proven. While a GPU is lost the plugin refuses every pod of its node, in a short soak up to 28 %.
+# One pod a second is planned. On two processors that also carried the nodes, kills and upgrades, 58 a minute ran or
+# were refused in 600 s on three nodes, and 46 in 75 s on two, of which the end is quiet. Far below, something has
+# become slow, and little is proven. While a GPU is lost the plugin refuses every pod of its node: in a short soak, 28 %.
 PODS_PER_MINUTE, RUN_AT_LEAST = 35, 0.5
 TICK_S = 0.2
 SAMPLE_S = 5.0
