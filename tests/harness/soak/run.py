@@ -22,7 +22,7 @@ from tests.harness.wait import WaitTimeout, wait_until
 
 # One pod a second is planned. On two processors that also carried the nodes, kills and upgrades, 58 a minute ran or
 # were refused in 600 s on three nodes, and 46 in 75 s on two, of which the end is quiet. Far below, something has
-# become slow, and little is proven. While a GPU is lost the plugin refuses every pod of its node: in a short soak, 28 %.
+# become slow, and little is proven. While a GPU is lost the plugin refuses every pod of its node: up to 28 % of all.
 PODS_PER_MINUTE, RUN_AT_LEAST = 35, 0.5
 TICK_S = 0.2
 SAMPLE_S = 5.0
