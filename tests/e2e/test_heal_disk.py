@@ -31,7 +31,9 @@ def small_disk(stage, node_a):
             node.run(["rm", "-f", f"{ROOT}/ballast"])
 
         def writable(self, yes: bool):
-            node.run(["mount", "-n", "-o", f"remount,bind,{'rw' if yes else 'ro'}", ROOT])
+            """The file system itself, as a kernel does after an error of the disk; not while somebody writes to it."""
+            argv = ["mount", "-n", "-o", f"remount,{'rw' if yes else 'ro'}", ROOT]
+            wait_until("the remount", lambda: node.run(argv, check=False).code == 0, 20)
 
     disk = Disk()
     yield disk

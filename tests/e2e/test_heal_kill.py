@@ -14,7 +14,7 @@ from tests.e2e.scenes import gpu_pod
 pytestmark = pytest.mark.cluster
 
 ROUNDS = int(os.environ.get("GPU_SIM_HEAL_ROUNDS", "5"))
-MOMENTS_S = (0.0, 2.5)  # an upgrade is through in about that time
+MOMENTS_S = (0.0, 2.0)  # an upgrade is through in about that time
 
 
 class Life:
