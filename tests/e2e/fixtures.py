@@ -10,7 +10,7 @@ import pytest
 
 from tests.e2e.space import Space
 from tests.e2e.stage import Stage
-from tests.harness import needs, nvidia_smi, pod_images
+from tests.harness import debian_packages, needs, pod_images
 
 
 @pytest.fixture(scope="session")
@@ -30,7 +30,7 @@ def pod_image(cluster):
         if name not in there:
             try:
                 cluster.load_image(pod_images.archive(name))
-            except nvidia_smi.UnavailableError as error:
+            except debian_packages.UnavailableError as error:
                 needs.skip("debian", str(error))
             there.add(name)
         return pod_images.reference(name)

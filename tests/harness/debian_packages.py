@@ -1,41 +1,61 @@
 # SPDX-License-Identifier: Apache-2.0
 """Debian packages as a folder: fetched once into the cache, unpacked there, never installed on this machine.
 
-Called by pod_images. A private copy of the machine's own apt entry names the suite, so that neither its package lists
-nor its release matter. An entry is kept until its packages change by name: VERSIONS in it says what was had.
+Called by pod_images and nvidia_smi. A private copy of the machine's own apt entry names suite and component, so that
+neither its package lists nor its release matter. An entry is kept until its packages change by name.
 """
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
 from tests.harness import cache, command, upstream
-from tests.harness.nvidia_smi import UnavailableError, mirror
 
 SUITE = "bookworm"
 KEYS = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
-VERSIONS = "VERSIONS"
+VERSIONS = "VERSIONS"  # in an entry: what was had
+
+
+class UnavailableError(Exception):
+    """No apt, another architecture, or no network."""
+
+
+def mirror(folder: Path = Path("/etc/apt")) -> str:
+    """The address that this machine has Debian from."""
+    for source in sorted([folder / "sources.list", *folder.glob("sources.list.d/*")]):
+        if source.suffix in (".list", ".sources") and source.is_file():
+            for line in source.read_text().splitlines():
+                found = re.match(r"(?:deb\s+(?:\[[^]]*\]\s*)?|URIs:\s*)(https?://\S+/debian/?)(?:\s|$)", line)
+                if found:
+                    return found[1]
+    raise UnavailableError(f"{folder}: no source of Debian packages, got none; they cannot be fetched")
+
+
+def need_apt(names: Iterable[str]) -> None:
+    if not shutil.which("apt-get") or not shutil.which("dpkg-deb"):
+        raise UnavailableError(f"apt-get, dpkg-deb: not on this machine, got none; {', '.join(names)} cannot be had")
 
 
 def unpacked(names: Iterable[str], suite: str = SUITE) -> Path:
     """The folder with all files of these packages, and of no other: what they depend on must be named too."""
     wanted = sorted(names)
-    if not shutil.which("apt-get") or not shutil.which("dpkg-deb"):
-        raise UnavailableError(f"apt-get, dpkg-deb: not on this machine, got none; {', '.join(wanted)} cannot be had")
+    need_apt(wanted)
     key = f"{suite}-{upstream.arch()}-{cache.digest(Path(__file__).read_bytes(), *wanted)}"
     try:
-        return cache.entry("debian", key, lambda folder: _fetch(folder, wanted, suite)) / "root"
+        return cache.entry("debian", key, lambda folder: fetch(folder, wanted, suite, upstream.arch())) / "root"
     except command.CommandError as error:
         raise UnavailableError(str(error)) from None
 
 
-def _fetch(folder: Path, names: list[str], suite: str) -> None:
-    arch = upstream.arch()
+def fetch(folder: Path, names: list[str], suite: str, arch: str, component: str = "main") -> None:
+    """Their files into `folder`/root, their names with versions into `folder`/VERSIONS."""
     source = folder / "source.sources"
     source.write_text(
-        f"Types: deb\nURIs: {mirror()}\nSuites: {suite}\nComponents: main\nArchitectures: {arch}\nSigned-By: {KEYS}\n"
+        f"Types: deb\nURIs: {mirror()}\nSuites: {suite}\nComponents: {component}\nArchitectures: {arch}\n"
+        f"Signed-By: {KEYS}\n"
     )
     for place in ("lists/partial", "archives/partial", "packages", "root"):
         (folder / place).mkdir(parents=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.harness import debian, debian_packages, needs, nvidia_smi, pod_images
+from tests.harness import debian, debian_packages, needs, pod_images
 from tests.harness.oci import File, Link
 
 pytestmark = pytest.mark.native
@@ -18,7 +18,7 @@ def files(name: str) -> dict:
         needs.skip("busybox", "test images have their shell from Debian's busybox-static")
     try:
         (image,) = pod_images.CONTENTS[name]()
-    except nvidia_smi.UnavailableError as error:
+    except debian_packages.UnavailableError as error:
         needs.skip("debian", str(error))
     return dict(image.files)
 
@@ -67,5 +67,7 @@ def test_busybox_is_alone() -> None:
 
 def test_without_apt_the_packages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(debian_packages.shutil, "which", lambda name: None)
-    with pytest.raises(nvidia_smi.UnavailableError, match="not on this machine, got none; musl, zlib1g cannot be had"):
+    with pytest.raises(
+        debian_packages.UnavailableError, match="not on this machine, got none; musl, zlib1g cannot be had"
+    ):
         debian_packages.unpacked(["zlib1g", "musl"])

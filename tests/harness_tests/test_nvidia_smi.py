@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the real nvidia-smi is fetched from: the machine's own source of Debian packages in either form, or nowhere."""
+"""Where Debian packages come from, the real nvidia-smi too: the machine's own source in either form, or nowhere."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.harness import cache, nvidia_smi
+from tests.harness import cache, debian_packages, nvidia_smi
 
 pytestmark = pytest.mark.unit
 
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.unit
 def test_the_machines_own_source(tmp_path, name, text):
     (tmp_path / "sources.list.d").mkdir()
     (tmp_path / name).write_text(text)
-    found = nvidia_smi.mirror(tmp_path)
+    found = debian_packages.mirror(tmp_path)
     assert found in text
     assert found.rstrip("/").endswith("/debian")
     assert "//a.example" in found
@@ -39,24 +39,22 @@ def test_the_machines_own_source(tmp_path, name, text):
 )
 def test_no_source_of_debian(tmp_path, text):
     (tmp_path / "sources.list").write_text(text)
-    with pytest.raises(
-        nvidia_smi.UnavailableError, match=r"no source of Debian packages.*nvidia-smi cannot be fetched"
-    ):
-        nvidia_smi.mirror(tmp_path)
+    with pytest.raises(debian_packages.UnavailableError, match=r"no source of Debian packages.*they cannot be fetched"):
+        debian_packages.mirror(tmp_path)
 
 
 def test_without_apt_it_says_so(monkeypatch):
     monkeypatch.setenv("PATH", "/nonexistent")
-    with pytest.raises(nvidia_smi.UnavailableError, match="apt-get, dpkg-deb: not on this machine"):
+    with pytest.raises(debian_packages.UnavailableError, match="apt-get, dpkg-deb: not on this machine"):
         nvidia_smi.program("bookworm")
 
 
 def test_a_fetch_that_fails_is_told_with_its_command_and_nothing_is_kept(monkeypatch, tmp_path):
     monkeypatch.setenv("GPU_SIM_CACHE", str(tmp_path))
-    monkeypatch.setattr(nvidia_smi, "mirror", lambda: "http://127.0.0.1:1/debian")
-    monkeypatch.setattr(nvidia_smi.shutil, "which", lambda name: "/usr/bin/true")
+    monkeypatch.setattr(debian_packages, "mirror", lambda: "http://127.0.0.1:1/debian")
+    monkeypatch.setattr(debian_packages.shutil, "which", lambda name: "/usr/bin/true")
     monkeypatch.setattr(nvidia_smi.command, "run", failing)
-    with pytest.raises(nvidia_smi.UnavailableError, match=r"apt-get failed\n  \$ apt-get update"):
+    with pytest.raises(debian_packages.UnavailableError, match=r"apt-get failed\n  \$ apt-get update"):
         nvidia_smi.program("bookworm")
     assert not cache.is_complete(tmp_path / "nvidia-smi" / "bookworm")
 

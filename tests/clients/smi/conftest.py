@@ -11,7 +11,7 @@ import pytest
 
 from tests.clients.driver_root import DriverRoot
 from tests.clients.smi.program import Smi
-from tests.harness import needs, nvidia_smi
+from tests.harness import debian_packages, needs, nvidia_smi
 
 
 def fetch(suite: str) -> tuple[Path, str]:
@@ -20,7 +20,7 @@ def fetch(suite: str) -> tuple[Path, str]:
         needs.skip("x86_64", "the tests' nvidia-smi is built for it")
     try:
         return nvidia_smi.program(suite)
-    except nvidia_smi.UnavailableError as error:
+    except debian_packages.UnavailableError as error:
         needs.skip("nvidia-smi", str(error))
 
 
