@@ -8,16 +8,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include "../src/build.h"
 #include "../src/reader.h"
 #include "clock.h"
 #include "layout.h"
+#include "opened.h"
 #include "problem.h"
-
-static const int LOCK_SECONDS = 10;
 
 static void boot_id(char *text, size_t size) {
     int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
@@ -120,32 +118,19 @@ static bool write_into(const struct place *place, const struct gs_inventory *bui
                        const char *path, uint32_t *changed) {
     struct gs_mapping mapping;
     struct gs_error error;
+    char boot[sizeof built->header.boot_id];
     if (!map(place, path, &mapping, &error)) {
         problem(error.text, "%s", "");
         return false;
     }
-    int lock = openat(place->root, path, O_RDWR | O_CLOEXEC);
-    double deadline = clock_seconds() + LOCK_SECONDS;
-    int held;
-    while ((held = flock(lock, LOCK_EX | LOCK_NB)) && errno == EWOULDBLOCK &&
-           clock_seconds() < deadline) {
-        clock_pause();
-    }
-    if (held) {
-        problem_errno(path, "the inventory's lock cannot be had within %d s; see who writes to it",
-                      LOCK_SECONDS);
-    } else {
-        char boot[sizeof built->header.boot_id];
-        boot_id(boot, sizeof boot);
-        *changed = gs_apply(mapping.inventory, built, boot, clock_boot_ns());
-    }
-    close(lock);
+    boot_id(boot, sizeof boot);
+    *changed = gs_apply(mapping.inventory, built, boot, clock_boot_ns());
     gs_unmap(&mapping);
-    return !held;
+    return true;
 }
 
-bool inventory_commit(const struct place *place, const struct gs_inventory *built,
-                      const struct inventory_file *file, uint32_t *changed) {
+static bool commit_locked(const struct place *place, const struct gs_inventory *built,
+                          const struct inventory_file *file, uint32_t *changed) {
     *changed = 0;
     if (file->staged) {
         for (uint32_t i = 0; i < GS_SLOTS; i++) {
@@ -165,4 +150,14 @@ bool inventory_commit(const struct place *place, const struct gs_inventory *buil
         }
     }
     return write_into(place, built, file->wanted, changed);
+}
+
+bool inventory_commit(const struct place *place, const struct gs_inventory *built,
+                      const struct inventory_file *file, uint32_t *changed) {
+    int lock = opened_lock(place->root, LIBRARIES);
+    bool good = lock >= 0 && commit_locked(place, built, file, changed);
+    if (lock >= 0) {
+        close(lock);
+    }
+    return good;
 }

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The node program: one static file that does what its first word or its own name says. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "commands.h"
 #include "problem.h"
@@ -48,7 +52,30 @@ static const struct {
     {"idle", command_idle},
 };
 
+/* A file that is opened while a standard stream is closed would get its number, and every message with it. What is in its
+ * place takes no message either. */
+static void have_streams(void) {
+    int fd;
+    do {
+        fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    } while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd > STDERR_FILENO) {
+        close(fd);
+    }
+}
+
+/* What could not be printed was not said; a stream that was closed wants nothing said. */
+static int said(int code) {
+    bool lost = (fflush(stdout) || ferror(stdout)) && errno != EBADF;
+    if (lost && code == EXIT_FINE) {
+        problem_errno("standard output", "cannot be written");
+        return EXIT_MACHINE;
+    }
+    return code;
+}
+
 int main(int count, char **words) {
+    have_streams();
     const char *slash = count ? strrchr(words[0], '/') : NULL, *own = !count  ? ""
                                                                       : slash ? slash + 1
                                                                               : words[0];
@@ -60,15 +87,15 @@ int main(int count, char **words) {
     }
     if (count < 2 || !strcmp(words[1], "--help") || !strcmp(words[1], "-h")) {
         fputs(usage, count < 2 ? stderr : stdout);
-        return count < 2 ? EXIT_USAGE : EXIT_FINE;
+        return said(count < 2 ? EXIT_USAGE : EXIT_FINE);
     }
     if (!strcmp(words[1], "--version")) {
         puts("gpu-sim " GS_VERSION);
-        return EXIT_FINE;
+        return said(EXIT_FINE);
     }
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         if (!strcmp(words[1], commands[i].name)) {
-            return commands[i].run(count - 2, words + 2);
+            return said(commands[i].run(count - 2, words + 2));
         }
     }
     problem(words[1], "no such command; see gpu-sim --help");

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -17,27 +16,24 @@
 #include "problem.h"
 
 static const int LOCK_SECONDS = 10;
+enum { FIND_ATTEMPTS = 8 };
 
 const char *opened_root(const char *given) {
     const char *named = getenv("GPU_SIM_ROOT");
     return given ? given : named && *named ? named : "/var/lib/gpu-sim";
 }
 
-/* The file's lock; -1 after a problem. Freed by death, so it is never kept long. */
-static int lock_file(const char *path) {
-    int lock = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-    if (lock < 0) {
-        problem_errno(path, "cannot be opened for writing; run this as root, where the driver's "
-                            "folder is writable");
-        return -1;
-    }
+int opened_lock(int base, const char *folder) {
+    int lock = openat(base, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     double deadline = clock_seconds() + LOCK_SECONDS;
     while (flock(lock, LOCK_EX | LOCK_NB)) {
-        if (errno != EWOULDBLOCK || clock_seconds() > deadline) {
-            problem_errno(path,
+        if (lock < 0 || errno != EWOULDBLOCK || clock_seconds() > deadline) {
+            problem_errno(folder,
                           "the inventory's lock cannot be had within %d s; see who writes to it",
                           LOCK_SECONDS);
-            close(lock);
+            if (lock >= 0) {
+                close(lock);
+            }
             return -1;
         }
         clock_pause();
@@ -45,35 +41,46 @@ static int lock_file(const char *path) {
     return lock;
 }
 
-int opened_open(struct opened *opened, const char *root, bool change) {
-    char directory[PATH_MAX], path[PATH_MAX];
+/* Its name is found and it is mapped: the installer may take a name away in between, for another driver version's. */
+static int find_and_map(struct opened *opened, const char *directory, bool change) {
+    char path[PATH_MAX];
     struct gs_error error;
+    int found;
+    for (unsigned attempt = 0; attempt < FIND_ATTEMPTS; attempt++) {
+        found = gs_find(directory, path, sizeof path, &error);
+        if (!found && !gs_map(path, change, &opened->mapping, &error)) {
+            return EXIT_FINE;
+        }
+        if (found > 0 || (!found && !access(path, F_OK))) {
+            break;
+        }
+    }
+    if (found > 0) {
+        problem(opened->root, "there is no inventory here; name the node's root with --root, or "
+                              "install gpu-sim on this node");
+        return EXIT_INPUT;
+    }
+    if (!found && errno == EACCES) {
+        problem_errno(path, "cannot be opened for writing; run this as root, where the driver's "
+                            "folder is writable");
+    } else {
+        problem(NULL, "%s", error.text);
+    }
+    return found ? EXIT_INPUT : EXIT_MACHINE;
+}
+
+int opened_open(struct opened *opened, const char *root, bool change) {
+    char directory[PATH_MAX];
     *opened = (struct opened){.root = root, .lock = -1};
     snprintf(directory, sizeof directory, "%s/" LIBRARIES, root);
-    int found = gs_find(directory, path, sizeof path, &error);
-    if (found > 0) {
-        problem(root, "there is no inventory here; name the node's root with --root, or install "
-                      "gpu-sim on this node");
-        return EXIT_INPUT;
-    }
-    if (found < 0) {
-        problem(NULL, "%s", error.text);
-        return EXIT_INPUT;
-    }
-    if (change && (opened->lock = lock_file(path)) < 0) {
+    if (change && !access(directory, F_OK) &&
+        (opened->lock = opened_lock(AT_FDCWD, directory)) < 0) {
         return EXIT_MACHINE;
     }
-    /* Mapped under the lock: an installer may have put another file there meanwhile. */
-    if (gs_map(path, change, &opened->mapping, &error)) {
-        problem(NULL, "%s", error.text);
+    int code = find_and_map(opened, directory, change);
+    if (code != EXIT_FINE) {
         opened_close(opened);
-        return EXIT_MACHINE;
-    }
-    struct stat status;
-    if (change &&
-        (fstat(opened->lock, &status) || (uint64_t)status.st_ino != opened->mapping.inode)) {
-        opened_close(opened);
-        return opened_open(opened, root, change);
+        return code;
     }
     opened->inventory = opened->mapping.inventory;
     return EXIT_FINE;

@@ -19,6 +19,10 @@ struct opened {
 int opened_open(struct opened *opened, const char *root, bool change);
 void opened_close(struct opened *opened);
 
+/* The lock of all who write inventories, on the folder `folder` (from `base`) that they lie in: a pod is given the file
+ * itself and could lock that. The descriptor, or -1 after a problem. Freed by death, so it is never kept long. */
+int opened_lock(int base, const char *folder);
+
 /* --root, else $GPU_SIM_ROOT, else the constant one. */
 const char *opened_root(const char *given);
 

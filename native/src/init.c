@@ -26,6 +26,7 @@ static uint32_t current; /* of snapshots */
 static struct gs_inventory own;
 static struct gs_mapping mapped; /* the file of the last init, if any */
 static int ever;                 /* initialised at least once */
+enum { DISCOVER_ATTEMPTS = 8 };
 static int lock;                 /* process id of the holder; 0: free */
 
 const struct gs_snapshot *gs_snapshot(void) {
@@ -80,12 +81,16 @@ static void drop_lock(void) {
 /* The inventory of this process: 0, 1 for none, or -1. path is cut to the folder it lies in. */
 static int open_inventory(char path[GS_PATH_SIZE], struct gs_error *error) {
     struct gs_mapping found;
-    int result = gs_discover(path, error);
+    int result = -1;
+    /* A new driver version's installer takes the old name away: whoever found it looks again. */
+    for (unsigned attempt = 0; result < 0 && attempt < DISCOVER_ATTEMPTS; attempt++) {
+        result = gs_discover(path, error);
+        if (!result && gs_map(path, 0, &found, error)) {
+            result = -1;
+        }
+    }
     if (result) {
         return result;
-    }
-    if (gs_map(path, 0, &found, error)) {
-        return -1;
     }
     if (mapped.inventory && mapped.device == found.device && mapped.inode == found.inode) {
         gs_unmap(&found); /* never shown to anyone; the first mapping serves on */

@@ -76,12 +76,16 @@ void gs_write_node_faults(struct gs_inventory *inventory, const struct gs_fault 
     }
 }
 
+/* Longer than from here to the flip: a reader of the old rate may be that far, and no counter goes back. */
+static const uint64_t SETTLE_NS = 50000000u;
+
 void gs_counter_rate(struct gs_counter *counter, uint64_t now_ns, uint64_t per_second) {
-    if (now_ns > counter->at_ns) {
-        uint64_t passed = now_ns - counter->at_ns;
+    uint64_t from = now_ns + SETTLE_NS;
+    if (from > counter->at_ns) {
+        uint64_t passed = from - counter->at_ns;
         counter->value += passed / 1000000000u * counter->per_second +
                           passed % 1000000000u * counter->per_second / 1000000000u;
+        counter->at_ns = from;
     }
-    counter->at_ns = now_ns;
     counter->per_second = per_second;
 }

@@ -25,7 +25,8 @@ void gs_replay(struct gs_inventory *inventory, uint64_t from, uint64_t until_ns)
 void gs_write_node_faults(struct gs_inventory *inventory, const struct gs_fault faults[GS_FAULTS],
                           const struct gs_fault_detail details[GS_FAULTS]);
 
-/* From now on the counter gains per_second; what it has gained stays. */
+/* From 50 ms after now_ns on the counter gains per_second; until then it stands at what it will have gained by then, so that
+ * it never goes back to a reader that has the old rate still. */
 void gs_counter_rate(struct gs_counter *counter, uint64_t now_ns, uint64_t per_second);
 
 #endif

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
+import os
 import secrets
 import shlex
 import time
@@ -81,14 +83,23 @@ def test_the_installer_may_make_device_nodes_and_nothing_else(stage, node_a):
             (host for pod in pods if (host := Host(stage.cluster.node(node_a), pod)).processes("installer")), None
         )
 
-    with stage.host(node_a).inventory_file().open("rb") as inventory:
-        fcntl.flock(inventory, fcntl.LOCK_EX)  # so that it waits for us
+    with held(stage.host(node_a).inventory_file().parent):  # so that it waits for us
         stage.install(release, node_a, values)
         host = wait_until("the installer of the next rollout", installing, 60)
         (pid,) = host.processes("installer")
         assert_has_no_rights_but(pid, MKNOD, "installer")
         assert shared_with_the_node(pid, host.node) <= {"cgroup"}
     stage.simulate(node_a, **values)
+
+
+@contextlib.contextmanager
+def held(folder: Path):
+    lock = os.open(folder, os.O_RDONLY)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        os.close(lock)
 
 
 # ---- where they are refused ----

@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
+import os
 import struct
 import subprocess
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -152,12 +155,54 @@ def test_readings_agree_while_they_change(node: NodeRoot) -> None:
 
 def test_a_hung_writer_is_told(node: NodeRoot) -> None:
     node.install(1)
-    with node.inventory().open("r+b") as held:
-        fcntl.flock(held, fcntl.LOCK_EX)
+    with locked(node.inventory().parent):
         done = ctl(node, "xid", "--gpu", 0, 79, code=3)
         shown(done, ["the inventory's lock cannot be had within 10 s; see who writes to it"])
         assert status(node)["gpus"][0]["xids"] == [], "looking needs no lock"
     ctl(node, "xid", "--gpu", 0, 79)
+
+
+def test_who_is_given_the_file_can_hold_nobody_up(node: NodeRoot) -> None:
+    """A pod has the file, read-only, and could lock that."""
+    node.install(2)
+    with locked(node.inventory()):
+        ctl(node, "xid", "--gpu", 1, 79)
+        node.install(4, wait=1)
+    assert len(node.uuids()) == 4
+
+
+@contextlib.contextmanager
+def locked(path: Path):
+    file = os.open(path, os.O_RDONLY)
+    fcntl.flock(file, fcntl.LOCK_EX)
+    yield
+    os.close(file)
+
+
+@pytest.mark.parametrize("closed", [1, 2])
+@pytest.mark.parametrize("words", [["xid", "--gpu", "0", "48"], ["xid", "--gpu", "9", "79"], ["lost", "--gpu", "1"]])
+def test_a_closed_stream_gets_no_file_of_ours(node: NodeRoot, closed: int, words: list[str]) -> None:
+    node.install(4)
+    argv = [node.program, "ctl", *words, "--root", node.path]
+    done = subprocess.run(argv, preexec_fn=lambda: os.close(closed), stdin=subprocess.DEVNULL, timeout=30)
+    assert done.returncode == (1 if "9" in words else 0)
+    assert node.inventory().read_bytes()[:6] == b"GPUSIM"
+    assert len(status(node)["gpus"]) == 4
+
+
+def test_an_install_without_output_is_like_any_other(node: NodeRoot) -> None:
+    subprocess.run(node.words(3), preexec_fn=lambda: os.close(1), stdin=subprocess.DEVNULL, check=True, timeout=30)
+    assert "cdi-cri" in (node.path / "driver/etc/gpu-sim/device-plugin.yaml").read_text()
+
+
+@pytest.mark.parametrize("words", [["status"], ["status", "--json"], ["--help"], ["xid", "--gpu", "0", "48"]])
+def test_words_that_nobody_gets_are_no_success(node: NodeRoot, words: list[str]) -> None:
+    node.install(2)
+    with Path("/dev/full").open("w") as full:
+        argv = [node.program, "ctl", *words, "--root", node.path]
+        done = subprocess.run(argv, stdout=full, stderr=subprocess.PIPE, text=True, timeout=30)
+    assert done.returncode == 3
+    assert "standard output: cannot be written" in done.stderr and "No space left" in done.stderr
 
 
 def test_a_file_that_is_none(node: NodeRoot) -> None:

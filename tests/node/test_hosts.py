@@ -118,7 +118,7 @@ def test_a_cut_inventory_is_replaced(node: NodeRoot) -> None:
 
 def test_a_held_inventory_lock_is_waited_for_and_named(node: NodeRoot) -> None:
     node.install(3)
-    holder = subprocess.Popen(["flock", node.inventory(), "sleep", "2"])
+    holder = subprocess.Popen(["flock", node.inventory().parent, "sleep", "2"])
     try:
         time.sleep(0.3)
         start = time.monotonic()
