@@ -42,6 +42,23 @@ bool foreign_answers(const char *path) {
     return alive;
 }
 
+int foreign_listener(const char *path) {
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    struct ucred peer = {0};
+    socklen_t size = sizeof peer;
+    if (strlen(path) >= sizeof address.sun_path) {
+        return 0;
+    }
+    strcpy(address.sun_path, path);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    bool known = fd >= 0 && !connect(fd, (struct sockaddr *)&address, sizeof address) &&
+                 !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size);
+    if (fd >= 0) {
+        close(fd);
+    }
+    return known ? peer.pid : 0;
+}
+
 bool foreign_plugin(const char *plugin_dir, char *path, size_t size) {
     DIR *entries = opendir(plugin_dir);
     if (!entries) {

@@ -17,6 +17,9 @@ bool foreign_plugin(const char *plugin_dir, char *path, size_t size);
 /* A loaded NVIDIA driver; the first line of its version file in `version`. */
 bool foreign_driver(const char *proc, char *version, size_t size);
 
+/* The process that listens on a socket, 0 where that cannot be told: nobody does, or it is in no namespace of ours. */
+int foreign_listener(const char *path);
+
 /* A real driver's library below the host's /usr, which is mounted at `usr`; its path on the host in `path`. A node may have
  * the driver's files without the driver being loaded (an image made for GPU nodes, a driver that waits for a reboot). */
 bool foreign_library(const char *usr, char *path, size_t size);

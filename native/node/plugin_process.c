@@ -32,7 +32,35 @@ static bool is_plugin(const char *proc, const char *pid) {
     return !strcmp(slash ? slash + 1 : command, "nvidia-device-plugin");
 }
 
-int plugin_hang_up(const char *proc) {
+/* Who listens on the folder's sockets; another cluster's plugin on the same machine is none of ours. */
+static unsigned listeners(const char *plugin_dir, int pids[PLUGIN_SOCKETS]) {
+    DIR *entries = opendir(plugin_dir);
+    struct dirent *entry;
+    unsigned count = 0;
+    while (entries && count < PLUGIN_SOCKETS && (entry = readdir(entries))) {
+        char path[PATH_MAX];
+        snprintf(path, sizeof path, "%s/%s", plugin_dir, entry->d_name);
+        if (foreign_is_socket(entry->d_name) && (pids[count] = foreign_listener(path)) > 0) {
+            count++;
+        }
+    }
+    if (entries) {
+        closedir(entries);
+    }
+    return count;
+}
+
+static bool listens(const int pids[PLUGIN_SOCKETS], unsigned count, uint64_t pid) {
+    bool found = !count;
+    for (unsigned i = 0; i < count; i++) {
+        found |= (uint64_t)pids[i] == pid;
+    }
+    return found;
+}
+
+int plugin_hang_up(const char *proc, const char *plugin_dir) {
+    int pids[PLUGIN_SOCKETS];
+    unsigned known = listeners(plugin_dir, pids);
     DIR *entries = opendir(proc);
     struct dirent *entry;
     int sent = 0;
@@ -42,7 +70,8 @@ int plugin_hang_up(const char *proc) {
     }
     while (sent >= 0 && (entry = readdir(entries))) {
         uint64_t pid;
-        if (gs_parse_number(entry->d_name, 1, PID_MAX, &pid) || !is_plugin(proc, entry->d_name)) {
+        if (gs_parse_number(entry->d_name, 1, PID_MAX, &pid) || !listens(pids, known, pid) ||
+            !is_plugin(proc, entry->d_name)) {
             continue;
         }
         if (!kill((pid_t)pid, SIGHUP)) {

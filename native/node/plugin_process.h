@@ -16,8 +16,9 @@ struct plugin_sockets {
     } each[PLUGIN_SOCKETS];
 };
 
-/* Sends SIGHUP, on which the plugin looks for its GPUs anew. How many got it; -1 after a problem. */
-int plugin_hang_up(const char *proc);
+/* Sends SIGHUP, on which the plugin looks for its GPUs anew: to the plugins that listen in the folder, or, where none does
+ * (one that waits for a kubelet has no socket), to all that are seen. How many got it; -1 after a problem. */
+int plugin_hang_up(const char *proc, const char *plugin_dir);
 
 void plugin_sockets(const char *plugin_dir, struct plugin_sockets *sockets);
 /* Are all of `now` made after `before` was looked at? */

@@ -127,7 +127,7 @@ static int start_anew(const struct ctl *ctl, const char *subject, struct look *l
         return -1;
     }
     look_before(look);
-    int told = plugin_hang_up(ctl->proc);
+    int told = plugin_hang_up(ctl->proc, ctl->plugin_dir);
     if (told > 0) {
         printf("gpu-sim: the device plugin looks for its GPUs anew\n");
         fflush(stdout);

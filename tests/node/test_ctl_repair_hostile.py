@@ -105,3 +105,22 @@ def test_killed_before_any_system_call_the_next_repair_finishes(node: NodeRoot, 
             ctl(node, "clear", "--gpu", 3, *beside.options())
             assert len(lost_view(node)) == 7
         break_one(node, beside, "xid", "--gpu", 3, 79)
+
+
+def test_another_clusters_plugin_on_the_same_machine_is_left_alone(node: NodeRoot, beside: Plugin) -> None:
+    """Seen from outside of the pod, /proc has them all."""
+    beside.start()
+    stranger = subprocess.Popen(["sleep", "60"])
+    try:
+        own = beside.proc / str(stranger.pid)
+        own.mkdir()
+        (own / "cmdline").write_bytes(b"/usr/bin/nvidia-device-plugin\0")
+        break_one(node, beside, "xid", "--gpu", 3, 79)
+        ctl(node, "clear", "--gpu", 3, *beside.options())
+        assert beside.history()[-1] == 8
+        assert stranger.poll() is None, "it got the signal as well"
+    finally:
+        stranger.kill()
+        stranger.wait()
+        (own / "cmdline").unlink()
+        own.rmdir()
