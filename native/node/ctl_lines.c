@@ -30,6 +30,12 @@ int lines_read(struct lines *lines) {
         problem_errno("stdin", "cannot be read");
         return EXIT_MACHINE;
     }
+    /* What stands before it may be nothing, which would clear all that was declared. */
+    if (length > 0 && strlen(lines->text) != (size_t)length) {
+        problem("stdin", "a NUL in it, got %zu bytes before it; give lines of text",
+                strlen(lines->text));
+        return EXIT_INPUT;
+    }
     char *next = length > 0 ? lines->text : NULL;
     for (unsigned number = 1; next; number++) {
         char *text = next;

@@ -133,6 +133,16 @@ def test_all_or_nothing(node: NodeRoot, text: str, expected: list[str]) -> None:
     refused(node, ["declare"], expected, input=text)
 
 
+@pytest.mark.parametrize("text", ["\0xid --gpu 3 79\n", "+0s lost --gpu 1\n\0", "lost --gpu 1\n\0GARBAGE"])
+@pytest.mark.parametrize("command", ["declare", "timeline"])
+def test_no_text_at_all(node: NodeRoot, command: str, text: str) -> None:
+    """And not what stands before the first NUL: that might be nothing, which clears all that was declared."""
+    node.install(4)
+    declare(node, "xid --gpu 2 48\n")
+    refused(node, [command], ["stdin: a NUL in it, got ", " bytes before it; give lines of text"], input=text)
+    assert status(node)["gpus"][2]["xids"] == [48]
+
+
 def test_a_plugin_that_starts_later_is_told_again(node: NodeRoot, beside: Plugin) -> None:
     declare(node, "xid --gpu 1 79\nxid --gpu 2 31\n", *beside.options())
     beside.start()
