@@ -2,6 +2,7 @@
  * Parses a command line by its table, see arguments.h. */
 #include "arguments.h"
 
+#include <stdint.h>
 #include <string.h>
 
 #include "problem.h"
@@ -24,6 +25,7 @@ bool arguments_parse(const char *command, int count, char **words, const struct 
 bool arguments_split(const char *command, int count, char **words, const struct option *options,
                      size_t options_count, char **rest, int *rest_count) {
     int before = problem_count();
+    uint64_t seen = 0;
     if (rest_count) {
         *rest_count = 0;
     }
@@ -39,6 +41,9 @@ bool arguments_split(const char *command, int count, char **words, const struct 
             problem(command, "no such option, got %s; see gpu-sim --help", words[i]);
             continue;
         }
+        uint64_t bit = (uint64_t)1 << (option - options);
+        bool again = seen & bit;
+        seen |= bit;
         if (!option->value) {
             if (equals) {
                 problem(command, "%s takes no value, got %s", option->name, equals + 1);
@@ -55,6 +60,11 @@ bool arguments_split(const char *command, int count, char **words, const struct 
             value = words[++i];
         }
         if (!*value) {
+            problem(command, "%s needs a value; give one that is not empty", option->name);
+            continue;
+        }
+        if (again) {
+            problem(command, "%s is given twice, got %s; give it once", option->name, value);
             continue;
         }
         *option->value = value;
@@ -63,7 +73,7 @@ bool arguments_split(const char *command, int count, char **words, const struct 
         }
     }
     for (size_t i = 0; i < options_count; i++) {
-        if (options[i].required && !*options[i].value) {
+        if (options[i].required && !(seen >> i & 1)) {
             problem(command, "%s is missing; give it a value", options[i].name);
         }
     }

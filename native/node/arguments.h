@@ -15,8 +15,8 @@ struct option {
 
 #define OPTION_COUNT(table) (sizeof(table) / sizeof *(table))
 
-/* False after it has reported every wrong option; nothing but options is allowed. An empty value counts as not given:
- * a template that renders nothing means the default. */
+/* False after it has reported every wrong option; nothing but options is allowed. An empty value is wrong, since a
+ * script whose variable is empty does not mean the default; so is an option that is given twice. At most 64 options. */
 bool arguments_parse(const char *command, int count, char **words, const struct option *options,
                      size_t options_count);
 

@@ -124,7 +124,8 @@ static int common(int count, char **words, struct given *given, char **rest) {
         {"--proc", &given->proc, NULL}, {"--timeout", &given->timeout, NULL},
         {"--help", NULL, &given->help}, {"-h", NULL, &given->help},
     };
-    int left = 0;
+    int left = 0, before = problem_count();
+    unsigned seen = 0;
     for (int i = 0; i < count; i++) {
         size_t length = strcspn(words[i], "="), which = 0;
         while (which < sizeof options / sizeof *options &&
@@ -134,18 +135,26 @@ static int common(int count, char **words, struct given *given, char **rest) {
         }
         if (which == sizeof options / sizeof *options) {
             rest[left++] = words[i];
+        } else if (options[which].flag && words[i][length]) {
+            problem("ctl", "%s takes no value, got %s; leave it out", options[which].name,
+                    words[i] + length + 1);
         } else if (options[which].flag) {
             *options[which].flag = true;
-        } else if (words[i][length]) {
-            *options[which].value = words[i] + length + 1;
-        } else if (i + 1 < count) {
-            *options[which].value = words[++i];
-        } else {
+        } else if (!words[i][length] && i + 1 == count) {
             problem("ctl", "%s needs a value; give one after it", words[i]);
-            return -1;
+        } else {
+            const char *value = words[i][length] ? words[i] + length + 1 : words[++i];
+            if (!*value) {
+                problem("ctl", "%s needs a value; give one that is not empty", options[which].name);
+            } else if (seen >> which & 1) {
+                problem("ctl", "%s is given twice, got %s; give it once", options[which].name,
+                        value);
+            }
+            seen |= 1u << which;
+            *options[which].value = value;
         }
     }
-    return left;
+    return problem_count() == before ? left : -1;
 }
 
 static int run(const struct ctl *ctl, struct given *given, int count, char **words) {

@@ -54,6 +54,10 @@ bool change_event(struct change *change, uint32_t slot, uint64_t type, uint64_t 
 /* Raises again what stands there and the plugin does not ignore. */
 void change_xids(struct change *change, uint32_t slot);
 
+/* Whether a command's words have room; false after a problem. */
+enum { CTL_WORDS = 64 };
+bool ctl_few(const struct change *change, int count);
+
 /* "3", "GPU-…", "0,2", "all": bits by slot. False after a problem that lists the valid ones. */
 bool ctl_gpus(const struct change *change, const char *text, uint64_t *slots);
 /* All that are there. */

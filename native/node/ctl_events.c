@@ -22,12 +22,9 @@ static int parse(struct change *change, int count, char **words, const struct op
         options[i + 1] = more[i];
     }
     int others;
-    char *left[64];
-    if (count > 64) {
-        problem(change->subject, "too many words, got %d; see gpu-sim ctl --help", count);
-        return EXIT_USAGE;
-    }
-    if (!arguments_split(change->subject, count, words, options, more_count + 1, left, &others)) {
+    char *left[CTL_WORDS];
+    if (!ctl_few(change, count) ||
+        !arguments_split(change->subject, count, words, options, more_count + 1, left, &others)) {
         return EXIT_USAGE;
     }
     if (others != wanted) {

@@ -124,7 +124,7 @@ static bool parse_delay(const char *subject, const char *text, uint64_t *ns) {
     char number[24];
     snprintf(number, sizeof number, "%.*s", (int)digits, text);
     for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-        if (!strcmp(text + digits, units[i].unit) &&
+        if (digits < sizeof number && !strcmp(text + digits, units[i].unit) &&
             !gs_parse_number(number, 1, LONGEST_DELAY_NS / units[i].ns, ns)) {
             *ns *= units[i].ns;
             return true;
@@ -187,12 +187,13 @@ int ctl_fault(struct change *change, int count, char **words) {
     const struct option options[] = {{"--gpu", &gpu, NULL, false},
                                      {"--count", &calls, NULL, false},
                                      {"--delay", &delay, NULL, false}};
-    char *rest[64];
+    char *rest[CTL_WORDS];
     int others;
     uint64_t slots = 0, limit = 0;
     struct gs_fault fault = {0};
     struct gs_fault_detail detail = {0};
-    if (count > 64 || !arguments_split(change->subject, count, words, options, 3, rest, &others)) {
+    if (!ctl_few(change, count) ||
+        !arguments_split(change->subject, count, words, options, 3, rest, &others)) {
         return EXIT_USAGE;
     }
     if (others != 2) {

@@ -26,6 +26,13 @@ const char *ctl_names(uint64_t slots, char *text, size_t size) {
     return text;
 }
 
+bool ctl_few(const struct change *change, int count) {
+    if (count > CTL_WORDS) {
+        problem(change->subject, "too many words, got %d; give at most %d", count, CTL_WORDS);
+    }
+    return count <= CTL_WORDS;
+}
+
 uint64_t ctl_present(const struct change *change) {
     uint64_t slots = 0;
     for (uint32_t slot = 0; slot < GS_SLOTS; slot++) {
@@ -63,7 +70,7 @@ bool ctl_gpus(const struct change *change, const char *text, uint64_t *slots) {
     for (const char *p = text;; p++) {
         size_t length = strcspn(p, ",");
         snprintf(word, sizeof word, "%.*s", (int)length, p);
-        if (!find(change, word, valid, slots)) {
+        if (length >= sizeof word || !find(change, word, valid, slots)) {
             problem(change->subject,
                     "--gpu: no such GPU, got %s; this node has %s (or their UUIDs, see gpu-sim ctl "
                     "status; a list with commas; or all)",

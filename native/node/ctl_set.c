@@ -170,24 +170,30 @@ static bool set_one(struct change *change, uint32_t slot, const struct field *fi
 int ctl_set(struct change *change, int count, char **words) {
     const char *gpu = NULL;
     const struct option options[] = {{"--gpu", &gpu, NULL, true}};
-    char *rest[64];
+    char *rest[CTL_WORDS];
     int others;
     uint64_t slots;
-    if (count > 64) {
-        problem(change->subject, "too many words, got %d; see gpu-sim ctl --help", count);
-        return EXIT_USAGE;
-    }
-    if (!arguments_split(change->subject, count, words, options, 1, rest, &others)) {
+    if (!ctl_few(change, count) ||
+        !arguments_split(change->subject, count, words, options, 1, rest, &others)) {
         return EXIT_USAGE;
     }
     if (!others) {
         problem(change->subject, "nothing to set; give KEY=VALUE, see gpu-sim ctl set --help");
         return EXIT_USAGE;
     }
-    bool good = ctl_gpus(change, gpu, &slots);
+    bool good = ctl_gpus(change, gpu, &slots), seen[FIELDS] = {false};
     for (int i = 0; i < others; i++) {
         const struct field *field = find(change->subject, rest[i]);
         good &= field != NULL;
+        if (field && seen[field - fields]) {
+            problem(change->subject, "%s is given twice, got %s; give it once", field->name,
+                    rest[i]);
+            good = false;
+            continue;
+        }
+        if (field) {
+            seen[field - fields] = true;
+        }
         for (uint32_t slot = field ? ctl_next(slots, 0) : GS_SLOTS; slot < GS_SLOTS;
              slot = ctl_next(slots, slot + 1)) {
             good &= set_one(change, slot, field, strchr(rest[i], '=') + 1);

@@ -65,10 +65,11 @@ static void count_time(struct gs_state *state, uint64_t reasons, uint64_t now) {
 int ctl_throttle(struct change *change, int count, char **words) {
     const char *gpu = NULL;
     const struct option options[] = {{"--gpu", &gpu, NULL, true}};
-    char *rest[64];
+    char *rest[CTL_WORDS];
     int others;
     uint64_t slots, reasons = 0;
-    if (count > 64 || !arguments_split(change->subject, count, words, options, 1, rest, &others)) {
+    if (!ctl_few(change, count) ||
+        !arguments_split(change->subject, count, words, options, 1, rest, &others)) {
         return EXIT_USAGE;
     }
     if (!others) {
@@ -109,7 +110,7 @@ static bool links_on(const char *subject, uint32_t slot, const struct gs_config 
         uint64_t link;
         size_t length = strcspn(p, ",");
         snprintf(word, sizeof word, "%.*s", (int)length, p);
-        if (gs_parse_number(word, 0, config->nvlinks - 1, &link)) {
+        if (length >= sizeof word || gs_parse_number(word, 0, config->nvlinks - 1, &link)) {
             problem(subject, "--link: no such link of GPU %u, got %s; it has 0 to %u, or all", slot,
                     word, config->nvlinks - 1);
             return false;
