@@ -103,7 +103,11 @@ func (d *declarer) acknowledge(node *seen, text string, done result) {
 		return
 	}
 	// The node program's own name on each line says nothing here.
-	message := strings.TrimSuffix(set+"\n"+strings.ReplaceAll("\n"+done.words, "\ngpu-sim: ", "\n")[1:], "\n")
+	words := strings.TrimSpace(strings.ReplaceAll("\n"+done.words, "\ngpu-sim: ", "\n"))
+	message := strings.TrimSpace(set + "\n" + words)
+	if reason == "FaultsRefused" { // lists of events show the first line
+		message = strings.ReplaceAll(words, "stdin:", "line ") + "\nnone of: " + set
+	}
 	d.log.Printf("%s: %s", reason, message)
 	d.events.tell("Node", node, eventType, reason, message)
 }

@@ -24,6 +24,9 @@ func run(ctx context.Context, o options, limit limits, client dynamic.Interface,
 	own := newDaemonSet(client, o.daemonSetNamespace, o.daemonSet, limit.retry, log)
 	go own.follow(following)
 	work := newWork(following, o, limit, client, log)
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	go watchMount(ctx, o.root, limit.reconcile, fail, ownMounts)
 
 	var lock *os.File
 	for ctx.Err() == nil {
@@ -40,6 +43,9 @@ func run(ctx context.Context, o options, limit limits, client dynamic.Interface,
 		}
 		log.Printf("%s/owner was replaced or removed; the node is no longer held", o.root)
 		_ = held.Close()
+	}
+	if cause := context.Cause(ctx); errors.Is(cause, errReadOnlyHere) {
+		return cause
 	}
 	return end(following, o, limit, own, lock, log)
 }

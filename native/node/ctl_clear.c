@@ -87,6 +87,15 @@ static void clear_slot(struct change *change, uint32_t slot, const struct gs_sta
     *state = next;
 }
 
+/* What values or an annotation say stays so: cleared for a moment, it would look healthy to the scheduler. */
+static uint64_t declared_among(const struct change *change, uint64_t slots) {
+    uint64_t found = 0;
+    for (uint32_t slot = ctl_next(slots, 0); slot < GS_SLOTS; slot = ctl_next(slots, slot + 1)) {
+        found |= (uint64_t)(change->states[slot].declared != 0) << slot;
+    }
+    return found;
+}
+
 static int clear(struct change *change, int count, char **words, bool reset) {
     const char *gpu = NULL;
     uint64_t slots;
@@ -98,18 +107,27 @@ static int clear(struct change *change, int count, char **words, bool reset) {
     if (!built || !ctl_gpus(change, gpu, &slots)) {
         return EXIT_INPUT;
     }
-    for (uint32_t slot = ctl_next(slots, 0); slot < GS_SLOTS; slot = ctl_next(slots, slot + 1)) {
+    bool all = !strcmp(gpu, "all");
+    uint64_t kept = declared_among(change, slots);
+    char names[256];
+    if (kept && !all) {
+        problem(change->subject,
+                "%s: declared like this by the node's values or annotation, got clear; take the "
+                "line out of gpuSim.faults or gpu-sim.io/faults",
+                ctl_names(kept, names, sizeof names));
+        return EXIT_INPUT;
+    }
+    if (kept && !change->checking) {
+        notice(change->subject, "%s: kept as declared by the node's values or annotation",
+               ctl_names(kept, names, sizeof names));
+    }
+    uint64_t freed = slots & ~kept;
+    for (uint32_t slot = ctl_next(freed, 0); slot < GS_SLOTS; slot = ctl_next(freed, slot + 1)) {
         struct gs_state fresh;
         gs_read_state(gs_gpu_at(built, slot), &fresh);
-        if (change->states[slot].declared && !change->checking) {
-            notice(change->subject,
-                   "GPU %u is declared like this by values or an annotation, and will be "
-                   "again",
-                   slot);
-        }
         clear_slot(change, slot, &fresh, reset);
     }
-    if (!strcmp(gpu, "all")) {
+    if (all && !change->declared) {
         ctl_clear_node_faults(change);
     }
     change->asked |= slots;

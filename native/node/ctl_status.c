@@ -11,6 +11,7 @@
 #include "../src/reader.h"
 #include "checkpoint.h"
 #include "ctl.h"
+#include "foreign.h"
 #include "pods_file.h"
 #include "problem.h"
 
@@ -28,6 +29,9 @@ static void ask_kubelet(struct status *status, const char *plugin_dir) {
     uint32_t most = 0;
     snprintf(path, sizeof path, "%s/" CHECKPOINT_NAME, plugin_dir ? plugin_dir : "");
     bool known = plugin_dir && checkpoint_read(path, &checkpoint) && checkpoint.devices;
+    char socket[PATH_MAX];
+    /* The kubelet does not write down that a plugin has gone. */
+    bool served = plugin_dir && foreign_plugin(plugin_dir, socket, sizeof socket);
     for (uint32_t i = 0; i < status->count; i++) {
         uint32_t count = known ? checkpoint_count(&checkpoint, status->gpus[i].config.uuid) : 0;
         most = count > most ? count : most;
@@ -35,6 +39,7 @@ static void ask_kubelet(struct status *status, const char *plugin_dir) {
     for (uint32_t i = 0; i < status->count; i++) {
         uint32_t count = known ? checkpoint_count(&checkpoint, status->gpus[i].config.uuid) : 0;
         status->gpus[i].kubelet = !known                   ? "unknown"
+                                  : !served                ? "no plugin"
                                   : count && count == most ? "healthy"
                                                            : "unhealthy";
     }

@@ -27,7 +27,7 @@ static struct gs_inventory own;
 static struct gs_mapping mapped; /* the file of the last init, if any */
 static int ever;                 /* initialised at least once */
 enum { DISCOVER_ATTEMPTS = 8 };
-static int lock;                 /* process id of the holder; 0: free */
+static int lock; /* process id of the holder; 0: free */
 
 const struct gs_snapshot *gs_snapshot(void) {
     return &snapshots[__atomic_load_n(&current, __ATOMIC_ACQUIRE)];

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from tests.harness.kube import GPU, Kube
 from tests.harness.wait import WaitTimeout, wait_until
 
+REFUSED = "FaultsRefused"
+DECLARED = ("FaultsApplied", REFUSED)
 LABEL_COMMAND = "kubectl label node <node> gpu-sim=true"
 # Its controller tries again at once and then ever later: what it has said for so long, it will go on saying.
 REFUSED_S = 4
@@ -29,11 +31,19 @@ class Goal:
     release: str
     count: int | None  # GPUs on each node; None where no device plugin runs
     enabled: bool = True
+    faulty: bool = False  # faults from the start may take some of them away
 
     @classmethod
     def of(cls, release: str, values: dict) -> Goal:
         plugin = values.get("devicePlugin", {}).get("enabled", True)
-        return cls(release, values["gpuSim"]["deviceCount"] if plugin else None, values["gpuSim"]["enabled"])
+        simulated = values["gpuSim"]
+        count = simulated["deviceCount"] if plugin else None
+        return cls(release, count, simulated["enabled"], bool(simulated.get("faults")))
+
+    def met(self, capacity: int | None, allocatable: int | None) -> bool:
+        if self.faulty:
+            return capacity == self.count and 0 < (allocatable or 0) <= self.count
+        return (capacity, allocatable) == (self.count, self.count)
 
 
 def daemonset(kube: Kube, release: str) -> dict | None:
@@ -137,7 +147,7 @@ def wait_usable(kube: Kube, goal: Goal, deadline_s: float = 120, reads: int = 2)
         item = daemonset(kube, goal.release)
         refusals.look(goal.release, item)
         good = rolled_out(item)
-        return good and (goal.count is None or set(counts().values()) == {(goal.count, goal.count)})
+        return good and (goal.count is None or all(goal.met(*each) for each in counts().values()))
 
     what = (
         f"{GPU}: {goal.count} on {', '.join(nodes)}"
@@ -149,7 +159,39 @@ def wait_usable(kube: Kube, goal: Goal, deadline_s: float = 120, reads: int = 2)
     except WaitTimeout as error:
         lines = explain(kube, goal.release) + plugin_log(kube, goal.release)
         raise RolloutError("\n".join([str(error), *(f"  | {line}" for line in lines)])) from None
+    if goal.faulty and goal.count:
+        wait_declared(kube, goal.release, nodes)
     return {node: count[1] or 0 for node, count in counts().items()}
+
+
+def wait_declared(kube: Kube, release: str, nodes: list[str], deadline_s: float = 30) -> None:
+    """Until the agents have said what came of the faults from the start; a refusal is an error. An Event lives for an
+    hour: a release that has stood longer says nothing any more."""
+
+    def last(node: str) -> dict | None:
+        pods = kube.pods(None, f"app.kubernetes.io/instance={release},app.kubernetes.io/component=node")
+        since = min((p["metadata"]["creationTimestamp"] for p in pods if p["spec"].get("nodeName") == node), default="")
+        told = [e for e in kube.events("default", node) if e.get("reason") in DECLARED and told_at(e) >= since]
+        return max(told, key=told_at, default=None)
+
+    def all_told() -> list[dict] | None:
+        told = [last(node) for node in nodes]
+        return told if all(told) else None
+
+    try:
+        told = wait_until(f"the faults of {release} to be declared on {', '.join(nodes)}", all_told, deadline_s)
+    except WaitTimeout:
+        return
+    for event in told:
+        if event["reason"] == REFUSED:
+            node = event["involvedObject"]["name"]
+            raise RolloutError(
+                f"release {release}: node {node} refuses gpuSim.faults, none is in force\n{event['message']}"
+            )
+
+
+def told_at(event: dict) -> str:
+    return event.get("lastTimestamp") or event.get("eventTime") or event["metadata"]["creationTimestamp"]
 
 
 def plugin_log(kube: Kube, release: str, lines: int = 15) -> list[str]:

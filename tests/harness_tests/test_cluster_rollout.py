@@ -167,3 +167,48 @@ def test_the_demo_goes_where_the_release_goes():
     once = demo.pod("gpu-sim-x", item, hold=False)
     assert [c["args"] for c in once["spec"]["containers"]] == [["nvidia-smi", "-L"]]
     assert "initContainers" not in once["spec"]
+
+
+class FaultyKube(FakeKube):
+    """Nodes that tell what came of their faults; `told` is (node, reason, time, message)."""
+
+    def __init__(self, item, counts, told):
+        super().__init__(item, counts)
+        self.told = told
+
+    def pods(self, namespace=None, selector=""):
+        meta = {"namespace": "ns", "creationTimestamp": "2026-01-01T10:00:00Z"}
+        return [{"metadata": {**meta, "name": n}, "spec": {"nodeName": n}, "status": {}} for n in ("a", "b")]
+
+    def events(self, namespace, name):
+        if namespace != "default":
+            return []
+        return [
+            {"reason": reason, "lastTimestamp": time, "message": message, "involvedObject": {"name": node}}
+            for node, reason, time, message in self.told
+            if node == name
+        ]
+
+
+FAULTY = {"gpuSim": {"deviceCount": 5, "enabled": True, "faults": ["xid --gpu 1 79"]}}
+EARLIER = ("b", "FaultsRefused", "2026-01-01T09:59:00Z", "of the pod before")
+
+
+def test_faults_from_the_start_may_take_gpus_away():
+    told = [(node, "FaultsApplied", "2026-01-01T10:00:05Z", "xid --gpu 1 79") for node in ("a", "b")]
+    goal = Goal.of("r", FAULTY)
+    kube = FaultyKube(daemonset(), {"a": (5, 4), "b": (5, 5)}, [EARLIER, *told])
+    assert rollout.wait_usable(kube, goal, 1) == {"a": 4, "b": 5}
+    for counts in ({"a": (5, 0), "b": (5, 5)}, {"a": (4, 4), "b": (5, 5)}):
+        with pytest.raises(RolloutError, match="waited"):
+            rollout.wait_usable(FaultyKube(daemonset(), counts, told), goal, 0.2)
+
+
+def test_faults_that_a_node_refuses_are_no_success():
+    told = [
+        ("a", "FaultsApplied", "2026-01-01T10:00:05Z", "x"),
+        ("b", "FaultsRefused", "2026-01-01T10:00:07Z", "line 1: no such GPU, got 9"),
+    ]
+    kube = FaultyKube(daemonset(), {"a": (5, 5), "b": (5, 5)}, told)
+    with pytest.raises(RolloutError, match=r"node b refuses gpuSim.faults.*\nline 1: no such GPU, got 9"):
+        rollout.wait_usable(kube, Goal.of("r", FAULTY), 1)

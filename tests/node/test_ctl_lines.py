@@ -108,14 +108,19 @@ def test_what_people_broke_by_hand_stays(node: NodeRoot) -> None:
     assert [gpu["xids"] for gpu in status(node)["gpus"]] == [[], [], [48]]
 
 
-def test_a_cleared_declaration_comes_back_with_the_next(node: NodeRoot) -> None:
-    node.install(2)
+def test_what_is_declared_is_not_cleared_by_hand(node: NodeRoot) -> None:
+    """For a moment it would look healthy, and a pod could be given it."""
+    node.install(3)
     declare(node, "xid --gpu 1 94\n")
-    said = ctl(node, "clear", "--gpu", 1).stderr
-    assert "GPU 1 is declared like this by values or an annotation, and will be again" in said
-    assert status(node)["gpus"][1]["xids"] == []
-    assert declare(node, "xid --gpu 1 94\n") == "gpu-sim: 1 declared, 1 GPUs changed\n"
-    assert status(node)["gpus"][1]["xids"] == [94]
+    ctl(node, "xid", "--gpu", 2, 48)
+    refused(node, ["clear", "--gpu", "1,2"], ["GPU 1: declared like this", "take the line out of gpuSim.faults"])
+    assert [gpu["xids"] for gpu in status(node)["gpus"]] == [[], [94], [48]]
+    for command in ("clear", "reset"):
+        ctl(node, "xid", "--gpu", 2, 48)
+        assert "GPU 1: kept as declared" in ctl(node, command, "--gpu", "all").stderr
+        assert [gpu["xids"] for gpu in status(node)["gpus"]] == [[], [94], []]
+    declare(node, "")
+    assert [gpu["xids"] for gpu in status(node)["gpus"]] == [[], [], []]
 
 
 @pytest.mark.parametrize(
@@ -156,7 +161,7 @@ def test_a_plugin_that_starts_later_is_told_again(node: NodeRoot, beside: Plugin
 def test_a_declared_loss_takes_only_its_own_gpu_away(node: NodeRoot, beside: Plugin) -> None:
     """Also when it is raised again: the plugin asks for the UUID, and would take all away if that were lost."""
     declare(node, "lost --gpu 2\n")
-    ctl(node, "clear", "--gpu", 2)
+    declare(node, "")
     beside.start()
     for _ in range(2):
         declare(node, "lost --gpu 2\n", *beside.options())
