@@ -10,6 +10,7 @@
 
 #include "commands.h"
 #include "smi_change.h"
+#include "smi_facts.h"
 #include "smi_fields.h"
 #include "visible.h"
 
@@ -40,28 +41,27 @@ static int start(void) {
     } else if (found > 0 && !is_asked_for()) {
         return no_driver(); /* without a node below it, the library would make GPUs up */
     }
-    nvmlReturn_t answer = nvmlInit_v2();
+    nvmlReturn_t answer = nvmlInitWithFlags(0); /* as the real one does */
     if (answer == NVML_SUCCESS || answer == NVML_ERROR_DRIVER_NOT_LOADED) {
         return answer == NVML_SUCCESS ? SMI_FINE : no_driver();
     }
-    printf("Failed to initialize NVML: %s\n", nvmlErrorString(answer));
-    return (int)answer;
+    printf("Failed to initialize NVML: %s\n", smi_failure(answer));
+    return smi_exit_code(answer);
 }
 
 static int show_version(void) {
-    char driver[NVML_SYSTEM_DRIVER_VERSION_BUFFER_SIZE] = "",
-         library[NVML_SYSTEM_NVML_VERSION_BUFFER_SIZE] = "";
-    int cuda = 0;
-    nvmlSystemGetDriverVersion(driver, sizeof driver);
-    nvmlSystemGetNVMLVersion(library, sizeof library);
-    nvmlSystemGetCudaDriverVersion_v2(&cuda);
-    /* "12.550.163.01" is CUDA's major version and the driver's; shown is the driver's first two numbers. */
-    const char *shown = strchr(library, '.') ? strchr(library, '.') + 1 : library;
-    size_t length = strcspn(shown, ".");
-    length += shown[length] ? 1 + strcspn(shown + length + 1, ".") : 0;
-    printf("NVIDIA-SMI version  : %s\nNVML version        : %.*s\n", driver, (int)length, shown);
-    printf("DRIVER version      : %s\nCUDA Version        : %d.%d\n", driver, cuda / 1000,
-           cuda % 1000 / 10);
+    static const struct {
+        const char *label;
+        int what;
+    } lines[] = {{"NVIDIA-SMI version ", SMI_PROGRAM},
+                 {"NVML version       ", SMI_LIBRARY},
+                 {"DRIVER version     ", SMI_DRIVER},
+                 {"CUDA Version       ", SMI_CUDA}};
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        struct smi_value value = {""};
+        nvmlReturn_t answer = smi_node(NULL, lines[i].what, &value);
+        printf("%s : %s\n", lines[i].label, answer == NVML_SUCCESS ? value.text : "N/A");
+    }
     return SMI_FINE;
 }
 
@@ -96,15 +96,10 @@ static int show_gpus(const struct smi_words *given) {
         if (!given->loop_ms || given->view == SMI_CHANGE || fflush(stdout)) {
             return code;
         }
-        const struct timespec pause = {given->loop_ms / 1000, given->loop_ms % 1000 * 1000000L};
+        const struct timespec pause = {(time_t)(given->loop_ms / 1000),
+                                       (long)(given->loop_ms % 1000) * 1000000L};
         nanosleep(&pause, NULL);
     }
-}
-
-static int show_list(void) {
-    struct smi_gpus gpus = {0};
-    smi_choose(NULL, &gpus);
-    return smi_list(&gpus);
 }
 
 /* Commands of the real one that are words of their own, and have options of their own. */
@@ -185,7 +180,7 @@ static int run(int count, char **words) {
     case SMI_VERSION:
         return show_version();
     case SMI_LIST:
-        return show_list();
+        return smi_list();
     case SMI_UNITS:
         return smi_report_units();
     case SMI_LIST_EXCLUDED:

@@ -47,8 +47,8 @@ struct smi_words {
     bool xml, early;
     const char *ids, *sections, *fields, *format, *file, *value;
     const struct smi_change *change;
-    unsigned loop_ms; /* 0: once */
-    unsigned chosen;  /* bits of `sections` */
+    unsigned long long loop_ms; /* 0: once */
+    unsigned chosen;            /* bits of `sections` */
     const char *unavailable;
 };
 
@@ -56,12 +56,15 @@ struct smi_words {
 int smi_arguments(int count, char **words, struct smi_words *given);
 
 /* The GPUs that `ids` names, by index, UUID, serial or bus id, all if NULL, in the order of their indices; a name of
- * none is passed over as long as another names one. */
+ * none is passed over as long as another names one. An exit code, after it has been said what is wrong. */
 int smi_choose(const char *ids, struct smi_gpus *gpus);
+/* The real one's long words for why there is no handle of a GPU, and its exit code for that. */
+const char *smi_no_handle(nvmlReturn_t answer);
+int smi_exit_code(nvmlReturn_t answer);
 
 /* Views print and return an exit code. */
 int smi_table(const struct smi_gpus *gpus);
-int smi_list(const struct smi_gpus *gpus);
+int smi_list(void);
 int smi_report(const struct smi_gpus *gpus, bool xml, unsigned sections);
 int smi_report_units(void);
 int smi_report_sections(const char *words, unsigned *sections);

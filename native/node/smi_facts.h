@@ -41,7 +41,7 @@ enum {
     SMI_CAPABILITY
 };
 smi_ask smi_identity;
-enum { SMI_DRIVER, SMI_COUNT, SMI_TIMESTAMP };
+enum { SMI_DRIVER, SMI_COUNT, SMI_TIMESTAMP, SMI_CUDA, SMI_PROGRAM, SMI_LIBRARY };
 smi_ask smi_node; /* no device needed */
 enum {
     SMI_BUS_ID,

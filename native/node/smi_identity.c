@@ -104,9 +104,33 @@ nvmlReturn_t smi_identity(nvmlDevice_t device, int what, struct smi_value *value
     }
 }
 
+/* "12.550.163.01" is CUDA's major version and the driver's; `numbers` of that are wanted. */
+static nvmlReturn_t library(int numbers, struct smi_value *value) {
+    char text[NVML_SYSTEM_NVML_VERSION_BUFFER_SIZE] = "";
+    nvmlReturn_t answer = nvmlSystemGetNVMLVersion(text, sizeof text);
+    const char *shown = strchr(text, '.') ? strchr(text, '.') + 1 : text;
+    size_t length = strcspn(shown, ".");
+    while (--numbers && shown[length]) {
+        length += 1 + strcspn(shown + length + 1, ".");
+    }
+    return smi_say(value, answer, "%.*s", (int)length, shown);
+}
+
 nvmlReturn_t smi_node(nvmlDevice_t device, int what, struct smi_value *value) {
     unsigned count = 0;
+    int cuda = 0;
     (void)device;
+    if (what == SMI_LIBRARY) {
+        return library(2, value);
+    }
+    if (what == SMI_PROGRAM) { /* the real one's own version is its library's */
+        nvmlReturn_t answer = library(9, value);
+        return answer == NVML_SUCCESS ? answer : smi_node(NULL, SMI_DRIVER, value);
+    }
+    if (what == SMI_CUDA) {
+        nvmlReturn_t answer = nvmlSystemGetCudaDriverVersion_v2(&cuda);
+        return smi_say(value, answer, "%d.%d", cuda / 1000, cuda % 1000 / 10);
+    }
     if (what == SMI_DRIVER) {
         return nvmlSystemGetDriverVersion(value->text, sizeof value->text);
     }

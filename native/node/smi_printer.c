@@ -137,23 +137,23 @@ static void print_gpu(struct smi_printer *printer, nvmlDevice_t device) {
 }
 
 static void print_head(const struct smi_printer *printer) {
-    char now[64], cuda[16];
-    struct smi_value driver;
-    int version = 0;
+    char now[64];
+    struct smi_value driver = {""}, cuda = {""};
     time_t seconds = time(NULL);
     struct tm local;
     strftime(now, sizeof now, "%a %b %e %H:%M:%S %Y", localtime_r(&seconds, &local));
-    nvmlSystemGetCudaDriverVersion_v2(&version);
-    snprintf(cuda, sizeof cuda, "%d.%d", version / 1000, version % 1000 / 10);
-    smi_node(NULL, SMI_DRIVER, &driver);
+    nvmlReturn_t no_cuda = smi_node(NULL, SMI_CUDA, &cuda),
+                 no_driver = smi_node(NULL, SMI_DRIVER, &driver);
     fputs(printer->xml ? "<?xml version=\"1.0\" ?>\n"
                          "<!DOCTYPE nvidia_smi_log SYSTEM \"nvsmi_device_v12.dtd\">\n"
                          "<nvidia_smi_log>\n"
                        : "\n==============NVSMI LOG==============\n\n",
           stdout);
     smi_value(printer, -1, "Timestamp", -1, "timestamp", now, "");
-    smi_value(printer, -1, "Driver Version", -1, "driver_version", driver.text, "");
-    smi_value(printer, -1, "CUDA Version", -1, "cuda_version", cuda, "");
+    smi_value(printer, -1, "Driver Version", -1, "driver_version",
+              no_driver ? smi_failure(no_driver) : driver.text, "");
+    smi_value(printer, -1, "CUDA Version", -1, "cuda_version",
+              no_cuda ? smi_failure(no_cuda) : cuda.text, "");
     fputs(printer->xml ? "" : "\n", stdout);
 }
 

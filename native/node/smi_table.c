@@ -15,18 +15,24 @@ enum { NAME_WIDTH = 27, COMMAND_WIDTH = 38 };
 static const char line[] =
     "+-----------------------------------------------------------------------------------------+\n";
 
+/* What does not answer is an error, what the board does not have is not. */
+static const char *cell(nvmlReturn_t answer, const char *text) {
+    bool absent = answer == NVML_ERROR_NOT_SUPPORTED || answer == NVML_ERROR_NOT_FOUND;
+    return answer == NVML_SUCCESS ? text : absent ? "N/A" : "ERR!";
+}
+
 static void head(void) {
-    char now[64], driver[NVML_SYSTEM_DRIVER_VERSION_BUFFER_SIZE] = "", cuda[16];
-    int version = 0;
+    char now[64];
+    struct smi_value program = {""}, driver = {""}, cuda = {""};
     time_t seconds = time(NULL);
     struct tm local;
     strftime(now, sizeof now, "%a %b %e %H:%M:%S %Y", localtime_r(&seconds, &local));
-    nvmlSystemGetDriverVersion(driver, sizeof driver);
-    nvmlSystemGetCudaDriverVersion(&version);
-    snprintf(cuda, sizeof cuda, "%d.%d", version / 1000, version % 1000 / 10);
+    nvmlReturn_t no_driver = smi_node(NULL, SMI_DRIVER, &driver),
+                 no_cuda = smi_node(NULL, SMI_CUDA, &cuda);
+    smi_node(NULL, SMI_PROGRAM, &program);
     printf("%s       \n%s", now, line);
-    printf("| NVIDIA-SMI %-22.22s Driver Version: %-14.14s CUDA Version: %-8.8s |\n", driver,
-           driver, cuda);
+    printf("| NVIDIA-SMI %-22.22s Driver Version: %-14.14s CUDA Version: %-8.8s |\n", program.text,
+           cell(no_driver, driver.text), cell(no_cuda, cuda.text));
     fputs("|-----------------------------------------+------------------------+--------------------"
           "--+\n"
           "| GPU  Name                 Persistence-M | Bus-Id          Disp.A | Volatile Uncorr. "
@@ -38,11 +44,6 @@ static void head(void) {
           "|=========================================+========================+===================="
           "==|\n",
           stdout);
-}
-
-/* What does not answer is an error, what the board does not have is not. */
-static const char *cell(nvmlReturn_t answer, const char *text) {
-    return answer == NVML_SUCCESS ? text : answer == NVML_ERROR_NOT_SUPPORTED ? "N/A" : "ERR!";
 }
 
 /* The answer of one question, with what stands behind it. */
@@ -138,7 +139,7 @@ static void third_row(nvmlDevice_t device) {
     printf("|                                         |                        | %20s |\n"
            "+-----------------------------------------+------------------------+-------------------"
            "---+\n",
-           cell(answer, mig));
+           answer == NVML_ERROR_NOT_FOUND ? "ERR!" : cell(answer, mig));
 }
 
 static unsigned processes(unsigned index, nvmlDevice_t device) {
@@ -199,23 +200,41 @@ int smi_table(const struct smi_gpus *gpus) {
     return failed ? SMI_OTHER : SMI_FINE;
 }
 
-int smi_list(const struct smi_gpus *gpus) {
+static int list_one(unsigned index) {
+    struct smi_value name, uuid;
+    nvmlDevice_t device;
+    nvmlReturn_t answer = nvmlDeviceGetHandleByIndex_v2(index, &device);
+    if (answer != NVML_SUCCESS) {
+        printf("Unable to determine the device handle for gpu %u: %s\n", index,
+               smi_no_handle(answer));
+        return smi_exit_code(answer);
+    }
+    answer = smi_identity(device, SMI_NAME, &name);
+    if (answer != NVML_SUCCESS) {
+        printf("Unable to determine the product name for gpu %u: %s\n", index,
+               nvmlErrorString(answer));
+        return (int)answer;
+    }
+    answer = smi_identity(device, SMI_UUID, &uuid);
+    printf("GPU %u: %s (UUID: %s)\n", index, name.text,
+           answer == NVML_SUCCESS ? uuid.text : smi_failure(answer));
+    return SMI_FINE;
+}
+
+int smi_list(void) {
+    unsigned count = 0;
     int code = SMI_FINE;
-    if (!gpus->count) {
+    nvmlReturn_t answer = nvmlDeviceGetCount_v2(&count);
+    if (answer != NVML_SUCCESS) {
+        printf("Unable to determine the number of available GPUs: %s\n", smi_failure(answer));
+        return smi_exit_code(answer);
+    }
+    if (!count) {
         puts("No devices found.");
     }
-    for (unsigned i = 0; i < gpus->count; i++) {
-        struct smi_value name, uuid;
-        nvmlReturn_t named = smi_identity(gpus->device[i], SMI_NAME, &name);
-        if (named != NVML_SUCCESS) {
-            printf("Unable to determine the product name for gpu %u: %s\n", gpus->index[i],
-                   nvmlErrorString(named));
-            code = (int)named;
-            continue;
-        }
-        nvmlReturn_t known = smi_identity(gpus->device[i], SMI_UUID, &uuid);
-        printf("GPU %u: %s (UUID: %s)\n", gpus->index[i], name.text,
-               known == NVML_SUCCESS ? uuid.text : smi_failure(known));
+    for (unsigned i = 0; i < count; i++) {
+        int one = list_one(i);
+        code = one == SMI_FINE ? code : one;
     }
     return code;
 }

@@ -149,6 +149,17 @@ static int help(void) {
     return SMI_FINE;
 }
 
+/* Those with a handle; that there are none is told by the matrix, whatever the reason. */
+static void all(struct smi_gpus *gpus) {
+    unsigned count = 0;
+    nvmlDeviceGetCount_v2(&count);
+    for (unsigned i = 0; i < count && i < SMI_MOST_GPUS; i++) {
+        if (nvmlDeviceGetHandleByIndex_v2(i, &gpus->device[gpus->count]) == NVML_SUCCESS) {
+            gpus->index[gpus->count++] = i;
+        }
+    }
+}
+
 int smi_topology(int count, char **words) {
     static const char *const elsewhere[] = {"-c", "-n", "-p", "-p2p", "-C", "-M", "-gnid"};
     struct smi_gpus gpus = {0};
@@ -178,7 +189,10 @@ int smi_topology(int count, char **words) {
     if (!count) {
         return help();
     }
-    int code = smi_choose(ids, &gpus);
+    int code = ids ? smi_choose(ids, &gpus) : SMI_FINE;
+    if (!ids) {
+        all(&gpus);
+    }
     if (code == SMI_FINE && ids && !gpus.count) {
         puts("No devices were found");
         code = SMI_NOT_FOUND;

@@ -2,6 +2,7 @@
  * nvidia-smi's options, and the reading of a line word by word: what it holds, not yet whether that makes sense. */
 #include "smi_words.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -144,14 +145,14 @@ static void note_word(struct smi_line_words *line, const struct smi_option *opti
     }
 }
 
+/* What is no number at all, such as 1e3, is passed over as if nothing had been given. */
 static int loop(struct smi_words *given, const char *value, int unit) {
     char *end;
-    long number = value ? strtol(value, &end, 10) : 0;
-    if (!value || end == value || number < 0) {
-        number = 5;
-        unit = 1000;
+    long number = value ? strtol(value, &end, 0) : 0;
+    if (!value || end == value || *end || number < 0 || number > INT_MAX) {
+        number = unit == 1 ? 100 : 5;
     }
-    given->loop_ms = number > 0 && number < 1000000 ? (unsigned)(number * unit) : 0;
+    given->loop_ms = (unsigned long long)number * (unsigned long long)unit;
     if (!given->loop_ms) {
         puts("Provided [-l(ms) | --loop(-ms)=] value is incorrect. Loop frequency must be greater "
              "than 0.\n");
