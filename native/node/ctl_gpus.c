@@ -65,16 +65,20 @@ static bool find(const struct change *change, const char *word, uint64_t valid, 
 bool ctl_gpus(const struct change *change, const char *text, uint64_t *slots) {
     uint64_t valid = ctl_present(change);
     int before = problem_count();
+    bool told = false; /* that there is nothing beside a comma */
     char word[96], names[256];
     *slots = 0;
     for (const char *p = text;; p++) {
         size_t length = strcspn(p, ",");
         snprintf(word, sizeof word, "%.*s", (int)length, p);
-        if (length >= sizeof word || !find(change, word, valid, slots)) {
+        bool good = length < sizeof word && find(change, word, valid, slots);
+        if (!good && (length || !told)) {
+            told |= !length;
             problem(change->subject,
                     "--gpu: no such GPU, got %s; this node has %s (or their UUIDs, see gpu-sim ctl "
                     "status; a list with commas; or all)",
-                    word, valid ? ctl_names(valid, names, sizeof names) : "none");
+                    length ? word : "nothing beside a comma",
+                    valid ? ctl_names(valid, names, sizeof names) : "none");
         }
         p += length;
         if (!*p) {

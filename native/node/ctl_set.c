@@ -11,7 +11,10 @@
 #include "ctl.h"
 #include "problem.h"
 
-enum kind { READING, NUMBER32, NUMBER64 };
+enum kind { READING, NUMBER32, NUMBER64, COMPUTE_MODE };
+
+/* Mode 1, exclusive thread, no driver has any more. */
+static const char COMPUTE_MODES[] = "0, 2 or 3";
 
 struct field {
     const char *name, *unit, *about;
@@ -51,7 +54,7 @@ static const struct field fields[] = {
     {"pstate", "", "performance state, 0 is the fastest", NUMBER32, STATE(pstate), 1, 0, 15, 0, 0,
      GS_SET_PSTATE, 0},
     {"persistence-mode", "", "1 or 0", NUMBER32, STATE(persistence_mode), 1, 0, 1, 0, 0, 0, 0},
-    {"compute-mode", "", "0 default, 2 prohibited, 3 exclusive process", NUMBER32,
+    {"compute-mode", "", "0 default, 2 prohibited, 3 exclusive process", COMPUTE_MODE,
      STATE(compute_mode), 1, 0, 3, 0, 0, 0, 0},
 };
 enum { FIELDS = sizeof fields / sizeof *fields };
@@ -65,7 +68,9 @@ void ctl_set_help(const char *command) {
     for (unsigned i = 0; i < FIELDS; i++) {
         const struct field *field = &fields[i];
         char range[48];
-        if (field->high) {
+        if (field->kind == COMPUTE_MODE) {
+            snprintf(range, sizeof range, "%s", COMPUTE_MODES);
+        } else if (field->high) {
             snprintf(range, sizeof range, "%llu%s to %llu%s", (unsigned long long)field->low,
                      field->unit, (unsigned long long)field->high, field->unit);
         } else {
@@ -107,7 +112,8 @@ static bool parse(const struct field *field, const char *text, uint64_t low, uin
     if (dash) {
         *dash = 0;
     }
-    if (gs_parse_number(numbers, low, high, &value[0])) {
+    if (gs_parse_number(numbers, low, high, &value[0]) ||
+        (field->kind == COMPUTE_MODE && value[0] == 1)) {
         return false;
     }
     value[1] = value[0];
@@ -120,7 +126,7 @@ static void store(const struct field *field, const uint64_t value[2], struct gs_
         struct gs_reading reading = {(int32_t)(value[0] * field->scale),
                                      (int32_t)(value[1] * field->scale)};
         memcpy(place, &reading, sizeof reading);
-    } else if (field->kind == NUMBER32) {
+    } else if (field->kind == NUMBER32 || field->kind == COMPUTE_MODE) {
         uint32_t number = (uint32_t)(value[0] * field->scale);
         memcpy(place, &number, sizeof number);
     } else {
@@ -156,15 +162,19 @@ static bool set_one(struct change *change, uint32_t slot, const struct field *fi
                 config.name, field->name, text);
         return false;
     }
-    if (!parse(field, text, low, high, value)) {
+    bool good = parse(field, text, low, high, value);
+    if (!good && field->kind == COMPUTE_MODE) {
+        problem(change->subject, "%s of GPU %u: wrong value, got %s; give %s", field->name, slot,
+                text, COMPUTE_MODES);
+    } else if (!good) {
         problem(change->subject, "%s of GPU %u: wrong value, got %s; give %llu%s to %llu%s%s",
                 field->name, slot, text, (unsigned long long)low, field->unit,
                 (unsigned long long)high, field->unit,
                 field->kind == READING ? ", or a range of it as LOW-HIGH with the unit" : "");
-        return false;
+    } else {
+        store(field, value, change_state(change, slot));
     }
-    store(field, value, change_state(change, slot));
-    return true;
+    return good;
 }
 
 int ctl_set(struct change *change, int count, char **words) {

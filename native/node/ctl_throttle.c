@@ -76,9 +76,18 @@ int ctl_throttle(struct change *change, int count, char **words) {
         problem(change->subject, "no reason given; see gpu-sim ctl throttle --help, or give none");
         return EXIT_USAGE;
     }
-    bool good = ctl_gpus(change, gpu, &slots), none = others == 1 && !strcmp(rest[0], "none");
-    for (int i = 0; i < others && !none; i++) {
-        good &= find(change->subject, rest[i], &reasons);
+    bool good = ctl_gpus(change, gpu, &slots), none = false;
+    const char *reason = NULL;
+    for (int i = 0; i < others; i++) {
+        bool is_none = !strcmp(rest[i], "none");
+        none |= is_none;
+        reason = is_none ? reason : rest[i];
+        good &= is_none || find(change->subject, rest[i], &reasons);
+    }
+    if (none && reasons) {
+        problem(change->subject, "none stands alone, got %s beside it; give none, or reasons",
+                reason);
+        good = false;
     }
     if (!good) {
         return EXIT_INPUT;
@@ -112,7 +121,7 @@ static bool links_on(const char *subject, uint32_t slot, const struct gs_config 
         snprintf(word, sizeof word, "%.*s", (int)length, p);
         if (length >= sizeof word || gs_parse_number(word, 0, config->nvlinks - 1, &link)) {
             problem(subject, "--link: no such link of GPU %u, got %s; it has 0 to %u, or all", slot,
-                    word, config->nvlinks - 1);
+                    length ? word : "nothing beside a comma", config->nvlinks - 1);
             return false;
         }
         *links |= (uint64_t)1 << link;

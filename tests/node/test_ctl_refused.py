@@ -15,7 +15,7 @@ pytestmark = pytest.mark.native
     ("words", "expected", "code"),
     [
         (["xid", "--gpu", "8", "79"], ["--gpu: no such GPU, got 8; this node has GPUs 0,1,2", "UUIDs"], 1),
-        (["xid", "--gpu", "0,,1", "79"], ["no such GPU, got ;"], 1),
+        (["xid", "--gpu", "0,,1", "79"], ["no such GPU, got nothing beside a comma;"], 1),
         (["xid", "--gpu", "GPU-0", "79"], ["no such GPU, got GPU-0"], 1),
         (["lost", "--gpu", "-1"], ["no such GPU, got -1"], 1),
         (["lost", "--gpu", "1 "], ["no such GPU, got 1 "], 1),
@@ -37,7 +37,7 @@ pytestmark = pytest.mark.native
             1,
         ),
         (["throttle", "--gpu", "0"], ["no reason given"], 2),
-        (["throttle", "--gpu", "0", "none", "hw-thermal"], ["no such reason, got none"], 1),
+        (["throttle", "--gpu", "0", "none", "hw-slow"], ["no such reason, got hw-slow; give none, gpu-idle"], 1),
         (["nvlink-down", "--gpu", "0"], ["--link is missing"], 2),
         (["nvlink-down", "--gpu", "0", "--link", "0,x"], ["no such link of GPU 0, got x"], 1),
         (["clear"], ["--gpu is missing"], 2),

@@ -120,3 +120,61 @@ def test_too_many_words(node: NodeRoot, command: str, more: int) -> None:
     words = [command, "--gpu", "0", *["a"] * more]
     refused(node, words, [f"ctl {command}: too many words, got {more + 2}; give at most 64"], 2)
     refused(node, [command, "--gpu", "0", *["a"] * 300], ["ctl: too many words, got 303; see gpu-sim ctl --help"], 2)
+
+
+@pytest.mark.parametrize(
+    ("words", "expected", "code"),
+    [
+        (["throttle", "--gpu", "0", "none", "gpu-idle"], "none stands alone, got gpu-idle beside it; give none, or", 1),
+        (["throttle", "--gpu", "0", "hw-thermal", "none"], "none stands alone, got hw-thermal beside it; give", 1),
+        (["set", "--gpu", "2", "compute-mode=1"], "compute-mode of GPU 2: wrong value, got 1; give 0, 2 or 3\n", 1),
+        (["set", "--gpu", "2", "compute-mode=4"], "compute-mode of GPU 2: wrong value, got 4; give 0, 2 or 3\n", 1),
+        (["set", "--help=foo"], "gpu-sim: ctl: --help takes no value, got foo; leave it out\n", 2),
+        (["status", "-h="], "gpu-sim: ctl: -h takes no value, got ; leave it out\n", 2),
+        (["lost", "--gpu", ","], "--gpu: no such GPU, got nothing beside a comma; this node has GPUs 0,1,2 ", 1),
+        (["lost", "--gpu", "0,,1"], "--gpu: no such GPU, got nothing beside a comma; ", 1),
+        (
+            ["nvlink-down", "--gpu", "1", "--link", "3,"],
+            "--link: no such link of GPU 1, got nothing beside a comma; ",
+            1,
+        ),
+    ],
+)
+def test_said_once_and_plainly(node: NodeRoot, words: list[str], expected: str, code: int) -> None:
+    node.install(3)
+    done = ctl(node, *words, code=code)
+    assert expected in done.stderr
+    assert done.stderr.count("\n") == 1
+    refused(node, words, [], code)
+
+
+def test_compute_modes_that_there_are(node: NodeRoot) -> None:
+    node.install(1)
+    for mode in (3, 2, 0):
+        ctl(node, "set", "--gpu", 0, f"compute-mode={mode}")
+    assert "0, 2 or 3" in ctl(node, "set", "--help").stdout
+
+
+def test_what_a_terminal_would_act_on_is_shown_as_text(node: NodeRoot) -> None:
+    node.install(1)
+    done = ctl(node, "xid", "--gpu", "\x1b[31m\nroot: all is well\x07\x7f\u009b2J\u00e9", "79", code=1)
+    assert "got \\x1B[31m\\x0Aroot: all is well\\x07\\x7F\\xC2\\x9B2J\u00e9; this node has GPU 0 " in done.stderr
+    assert done.stderr.count("\n") == 1
+    done = ctl(node, "a\tb\rc", code=2)
+    assert "no such command, got a\\x09b\\x0Dc; there are xid" in done.stderr
+    assert "gpu-sim: \\x1B]0;x: no such command" in node.run("\x1b]0;x", code=2).stderr
+
+
+def test_a_long_word_does_not_hide_what_to_do(node: NodeRoot) -> None:
+    node.install(2)
+    for long, shown in (
+        ("x" * 5000, "x" * 80),
+        ("\u00e9" * 3000, "\u00e9" * 40),
+        ("a" + "\u00e9" * 999, "a" + "\u00e9" * 39),
+    ):
+        done = ctl(node, "fault", long, "UNKNOWN", code=1)
+        assert f"no such function of the library, got {shown}\u2026; nvml.h has them all" in done.stderr
+        done = ctl(node, "declare", input=f"xid --gpu 0 79\n{long} --gpu 1\n", code=1)
+        assert f"stdin:2: cannot be declared, got {shown}\u2026; there are xid, lost" in done.stderr
+    word = "y" * 200
+    assert f"got {word}; nvml.h" in ctl(node, "fault", word, "UNKNOWN", code=1).stderr
