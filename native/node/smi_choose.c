@@ -95,15 +95,15 @@ int smi_choose(const char *ids, struct smi_gpus *gpus) {
     }
     count = count < SMI_MOST_GPUS ? count : SMI_MOST_GPUS;
     for (const char *at = ids ? ids : ""; *at;) {
-        char name[NAME_ROOM];
         size_t length = strcspn(at, ",");
-        snprintf(name, sizeof name, "%.*s", (int)length, at);
+        char *name = length ? strndup(at, length) : NULL;
         at += length + (at[length] == ',');
-        if (!*name) {
+        if (!name) {
             continue;
         }
         any = true;
         int code = find(name, count, &index);
+        free(name);
         if (code == SMI_OTHER) {
             return code;
         }
