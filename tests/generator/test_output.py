@@ -215,8 +215,9 @@ def test_interrupted(folder: Path) -> None:
     slow.chmod(0o755)
     environment = os.environ | {"PATH": f"{slow.parent}:{os.environ['PATH']}", "PYTHONPATH": str(REPOSITORY)}
     running = subprocess.Popen(
-        [sys.executable, "-m", "generator"], stderr=subprocess.PIPE, env=environment, start_new_session=True
-    )
+        [sys.executable, "-m", "generator"], stderr=subprocess.PIPE, env=environment, start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # a background job ignores it
+    )  # fmt: skip
     deadline = time.monotonic() + 30
     while not (folder / "asked").exists():
         assert time.monotonic() < deadline, "git was not asked within 30 s"
