@@ -40,9 +40,13 @@ void ctl_clear_node_faults(struct change *change) {
     change->node_touched = true;
 }
 
-/* Has it what the plugin takes for the end of a GPU? */
+/* Has it what the plugin takes for the end of a GPU, or may have met when it started, as an error of its registration
+ * for events, of which it says nothing to the kubelet? */
 static bool broken(const struct gs_state *state) {
     bool fatal = state->lost != 0;
+    for (unsigned i = 0; i < GS_FAULTS && state->faults[i].function; i++) {
+        fatal |= state->faults[i].function != GS_NO_FUNCTION;
+    }
     for (unsigned i = 0; i < GS_XIDS && state->xids[i].xid; i++) {
         fatal |= !plugin_ignores(state->xids[i].xid, NULL);
     }

@@ -196,5 +196,6 @@ int repair(const struct ctl *ctl, const char *subject, uint64_t asked, uint64_t 
 
 int ctl_after(const struct ctl *ctl, const struct change *change) {
     change_settle(change);
-    return change->asked ? repair(ctl, change->subject, change->asked, change->cleared) : EXIT_FINE;
+    uint64_t broken = change->cleared | (change->node_cleared ? change->asked : 0);
+    return change->asked ? repair(ctl, change->subject, change->asked, broken) : EXIT_FINE;
 }

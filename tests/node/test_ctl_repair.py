@@ -124,3 +124,15 @@ def test_without_a_plugin_it_only_clears(node: NodeRoot, beside: Plugin) -> None
     assert status(node)["gpus"][4]["health"] == "ok"
     shown(ctl(node, "clear", "--gpu", 4), ["cleared only: no folder of device plugins is named"])
     shown(ctl(node, "clear", "--gpu", 4, "--plugin-dir=/absent"), ["cleared only: there is no folder /absent"])
+
+
+def test_a_plugin_that_may_have_started_under_a_fault_starts_again(node: NodeRoot, beside: Plugin) -> None:
+    """One that could not register for events calls its GPUs healthy for ever."""
+    beside.start()
+    anew = "the device plugin looks for its GPUs anew"
+    for words in (["nvmlDeviceRegisterEvents", "NOT_SUPPORTED", "--gpu", "2"], ["nvmlEventSetCreate", "UNKNOWN"]):
+        ctl(node, "fault", *words)
+        said = ctl(node, "clear", "--gpu", "all", *beside.options()).stdout
+        assert anew in said and "the kubelet has 8 of 8 GPUs" in said
+    ctl(node, "set", "--gpu", 2, "temperature=80C")
+    assert anew not in ctl(node, "clear", "--gpu", 2, *beside.options()).stdout
