@@ -25,37 +25,40 @@ bool foreign_is_socket(const char *name) {
            !strcmp(name + length - 5, ".sock");
 }
 
-bool foreign_answers(const char *path) {
+/* A socket that tried to connect, errno 0 where it did; -1 where that cannot be tried. */
+static int reach(const char *path) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     if (strlen(path) >= sizeof address.sun_path) {
-        return true; /* cannot be asked, so it may be alive */
+        return -1;
     }
     strcpy(address.sun_path, path);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd >= 0 && !connect(fd, (struct sockaddr *)&address, sizeof address)) {
+        errno = 0;
+    }
+    return fd;
+}
+
+bool foreign_answers(const char *path) {
+    int fd = reach(path);
     if (fd < 0) {
-        return true;
+        return true; /* cannot be asked, so it may be alive */
     }
     /* EAGAIN: somebody listens whose queue is full. */
-    bool alive = !connect(fd, (struct sockaddr *)&address, sizeof address) || errno == EAGAIN ||
-                 errno == EINPROGRESS;
+    bool alive = !errno || errno == EAGAIN || errno == EINPROGRESS;
     close(fd);
     return alive;
 }
 
 int foreign_listener(const char *path) {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
     struct ucred peer = {0};
     socklen_t size = sizeof peer;
-    if (strlen(path) >= sizeof address.sun_path) {
+    int fd = reach(path);
+    if (fd < 0) {
         return 0;
     }
-    strcpy(address.sun_path, path);
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    bool known = fd >= 0 && !connect(fd, (struct sockaddr *)&address, sizeof address) &&
-                 !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size);
-    if (fd >= 0) {
-        close(fd);
-    }
+    bool known = !errno && !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size);
+    close(fd);
     return known ? peer.pid : 0;
 }
 
