@@ -41,21 +41,10 @@ static int take_turn(const struct ctl *ctl, const char *subject, double deadline
     return turn;
 }
 
-/* From when on lost GPUs are lost; 0: at once. */
-static int lost_from(const struct ctl *ctl, const char *subject, uint64_t from_ns) {
-    static struct change change;
-    change.subject = subject;
-    int code = change_open(&change, ctl, true);
-    for (uint32_t slot = 0; code == EXIT_FINE && slot < GS_SLOTS; slot++) {
-        if (change.states[slot].lost && change.states[slot].lost_from_ns != from_ns) {
-            change_state(&change, slot)->lost_from_ns = from_ns;
-        }
+static void raise_slots(struct change *change, uint64_t slots) {
+    for (uint32_t slot = ctl_next(slots, 0); slot < GS_SLOTS; slot = ctl_next(slots, slot + 1)) {
+        change_xids(change, slot);
     }
-    if (code == EXIT_FINE) {
-        change_commit(&change);
-        change_close(&change);
-    }
-    return code;
 }
 
 static void raise_again(const struct ctl *ctl, const char *subject, uint64_t slots) {
@@ -64,9 +53,7 @@ static void raise_again(const struct ctl *ctl, const char *subject, uint64_t slo
     if (change_open(&change, ctl, true) != EXIT_FINE) {
         return;
     }
-    for (uint32_t slot = ctl_next(slots, 0); slot < GS_SLOTS; slot = ctl_next(slots, slot + 1)) {
-        change_xids(&change, slot);
-    }
+    raise_slots(&change, slots);
     change_commit(&change);
     change_close(&change);
 }
@@ -98,21 +85,22 @@ static int wait_for_kubelet(const struct ctl *ctl, const char *subject, struct l
     }
 }
 
-/* What stands is raised before the plugin starts, for it to hear as soon as it listens: it calls all GPUs healthy until it
- * has, and the kubelet may tell the API so. 0 ends that. */
-static int replay(const struct ctl *ctl, const char *subject, uint64_t until_ns) {
+/* Until then the plugin may start: lost GPUs are lost only from then on, and what stands is raised already, for it to hear as
+ * soon as it listens: it calls all GPUs healthy until it has, and the kubelet may tell the API so. 0 ends both. */
+static int let_start(const struct ctl *ctl, const char *subject, uint64_t until_ns) {
     static struct change change;
     change.subject = subject;
     int code = change_open(&change, ctl, true);
     if (code != EXIT_FINE) {
         return code;
     }
-    uint64_t from = change.inventory->header.ring.head;
-    uint64_t standing = until_ns ? repair_standing(change.inventory) : 0;
-    for (uint32_t slot = ctl_next(standing, 0); slot < GS_SLOTS;
-         slot = ctl_next(standing, slot + 1)) {
-        change_xids(&change, slot);
+    for (uint32_t slot = 0; slot < GS_SLOTS; slot++) {
+        if (change.states[slot].lost && change.states[slot].lost_from_ns != until_ns) {
+            change_state(&change, slot)->lost_from_ns = until_ns;
+        }
     }
+    uint64_t from = change.inventory->header.ring.head;
+    raise_slots(&change, until_ns ? repair_standing(change.inventory) : 0);
     gs_replay(change.inventory, from, until_ns);
     change_commit(&change);
     change_close(&change);
@@ -122,8 +110,7 @@ static int replay(const struct ctl *ctl, const char *subject, uint64_t until_ns)
 /* The plugin starts anew. How many were told; -1 after a problem. */
 static int start_anew(const struct ctl *ctl, const char *subject, struct look *look) {
     uint64_t time = (uint64_t)ctl->timeout * 1000000000u + HELD_LONGER_NS;
-    uint64_t until = clock_boot_ns() + time;
-    if (lost_from(ctl, subject, until) != EXIT_FINE || replay(ctl, subject, until) != EXIT_FINE) {
+    if (let_start(ctl, subject, clock_boot_ns() + time) != EXIT_FINE) {
         return -1;
     }
     look_before(look);
@@ -147,8 +134,8 @@ static int repair_now(const struct ctl *ctl, const char *subject, struct look *l
     int code = told > 0   ? wait_for_kubelet(ctl, subject, look, deadline)
                : told < 0 ? EXIT_MACHINE
                           : EXIT_FINE;
-    int held = lost_from(ctl, subject, 0), silent = replay(ctl, subject, 0);
-    code = code != EXIT_FINE ? code : held != EXIT_FINE ? held : silent;
+    int ended = let_start(ctl, subject, 0);
+    code = code != EXIT_FINE ? code : ended;
     if (code == EXIT_FINE && told > 0) {
         uint64_t standing = repair_standing(look->inventory);
         printf("gpu-sim: the kubelet has %u of %u GPUs%s%s\n", look->healthy, look->present,
