@@ -79,6 +79,9 @@ static int clean(const char *root, const char *release, const char *namespace,
         problem_errno(root, "cannot be opened");
         return EXIT_MACHINE;
     }
+    if (place.root >= 0) {
+        place_turn(&place);
+    }
     if (place.root >= 0 && !allowed(&place, release, namespace)) {
         close(place.root);
         return EXIT_INPUT;

@@ -162,7 +162,9 @@ static int install(const struct request *r) {
     struct place place;
     umask(022);
     if (place_open(&place, r->root, r->host_root)) {
-        owner = owner_claim(&place, &claim);
+        while ((owner = owner_claim(&place, &claim)) >= 0 && !owner_turn(&place, owner)) {
+            close(owner);
+        }
         code = owner < 0 ? EXIT_INPUT : place_all(&place, r, built, owner, &claim.us);
         if (owner >= 0) {
             owner_let_go(&place, owner);

@@ -97,6 +97,8 @@ static int look(const struct place *place, const struct claim *claim, struct loo
 
     if (our_agent) {
         seen->verdict = OURS;
+    } else if (held && !owned) {
+        seen->verdict = MOVED;
     } else if (held) {
         seen->verdict = ours ? HELD_BY_US : HELD;
     } else if (!still_there(place, fd)) {
@@ -158,11 +160,17 @@ static void explain(const struct claim *claim, const struct look *seen, tell *sa
 
 void owner_let_go(const struct place *place, int fd) {
     struct stat status;
-    if (!fstat(fd, &status) && !status.st_size && !flock(fd, LOCK_EX | LOCK_NB) &&
+    /* Locked first: whoever held it until now may just have written its name. */
+    if (!flock(fd, LOCK_EX | LOCK_NB) && !fstat(fd, &status) && !status.st_size &&
         still_there(place, fd)) {
         unlinkat(place->root, OWNER_FILE, 0);
     }
     close(fd);
+}
+
+bool owner_turn(const struct place *place, int fd) {
+    place_turn(place);
+    return still_there(place, fd);
 }
 
 static volatile sig_atomic_t told_to_stop;

@@ -29,6 +29,9 @@ struct claim {
 /* The locked owner file's descriptor once the node may be ours, which owner_write() then says; -1 with a problem. */
 int owner_claim(const struct place *place, const struct claim *claim);
 
+/* place_turn() for the owner; false where a clean came first and took the owner file away. */
+bool owner_turn(const struct place *place, int fd);
+
 bool owner_write(const struct place *place, int fd, const struct owner *us);
 
 /* Closes what owner_claim() gave; where owner_write() was never reached, a root without an owner file has none again. */

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -56,6 +57,11 @@ bool place_open(struct place *place, const char *root, const char *shown) {
         problem_errno(shown, "cannot be opened");
     }
     return place->root >= 0;
+}
+
+void place_turn(const struct place *place) {
+    while (flock(place->root, LOCK_EX) && errno == EINTR) {
+    }
 }
 
 bool place_directory(const struct place *place, const char *path) {

@@ -18,6 +18,10 @@ struct place {
 /* Opens the root, making it and its parents if they are missing. */
 bool place_open(struct place *place, const char *root, const char *shown);
 
+/* Waits until nobody else changes files under the root, and keeps others waiting until it is closed. The owner's lock does
+ * not do that: it is the agent's, beside which every program of its pod may change the node. */
+void place_turn(const struct place *place);
+
 bool place_directory(const struct place *place, const char *path);
 
 /* Writes the new content beside `path`, for place_commit() to rename; *staged is false where the file is already right. */
