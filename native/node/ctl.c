@@ -39,11 +39,13 @@ const struct verb ctl_verbs[] = {
 };
 
 static void help(void) {
-    fputs("gpu-sim ctl: break and mend the GPUs of a running node\n\n"
-          "A command changes each GPU at once, for all processes of the node and its pods. A wrong "
-          "one is refused\n"
-          "in words and changes nothing.\n\n",
-          stdout);
+    fputs(
+        "gpu-sim ctl: break and mend the GPUs of a running node\n\n"
+        "A command changes all its GPUs at one moment, for all processes of the node and its pods. "
+        "A wrong "
+        "one is refused\n"
+        "in words and changes nothing.\n\n",
+        stdout);
     for (const struct verb *verb = ctl_verbs; verb->name; verb++) {
         printf("  ctl %s %s\n      %s\n", verb->name, verb->usage, verb->about);
     }

@@ -15,11 +15,6 @@ struct ctl {
     int timeout; /* seconds that a repair may take */
 };
 
-struct raised {
-    uint32_t slot;
-    uint64_t type, data;
-};
-
 struct change {
     struct opened opened;
     struct gs_inventory *inventory;
@@ -36,7 +31,7 @@ struct change {
     struct gs_fault_detail details[GS_FAULTS];
     uint64_t lost_from_ns; /* when what was written is all in force; 0: at once */
     uint32_t event_count;
-    struct raised events[GS_EVENTS];
+    struct gs_event events[GS_EVENTS];
 };
 
 /* Opens and locks; EXIT_FINE or an exit code after a problem. Without `write` only to check. */

@@ -50,7 +50,8 @@ bool change_event(struct change *change, uint32_t slot, uint64_t type, uint64_t 
                 GS_EVENTS + 1);
         return false;
     }
-    change->events[change->event_count++] = (struct raised){slot, type, data};
+    change->events[change->event_count++] =
+        (struct gs_event){.slot = slot, .type = type, .data = data};
     return true;
 }
 
@@ -88,17 +89,18 @@ void change_commit(struct change *change) {
             struct gs_allocation allocation;
             gs_read_allocation(gs_gpu_at(inventory, slot), &allocation);
             energy_follow(&change->states[slot], &allocation);
-            gs_write_state(gs_gpu_of(inventory, slot), &change->states[slot]);
         }
+    }
+    if (change->touched) {
+        gs_write_states(inventory, change->touched, change->states);
     }
     if (change->node_touched) {
         gs_write_node_faults(inventory, change->faults, change->details);
         __atomic_store_n(&inventory->header.declared, change->declared, __ATOMIC_RELEASE);
     }
     __atomic_store_n(&inventory->header.fault_sequence, change->fault_sequence, __ATOMIC_RELEASE);
-    for (uint32_t i = 0; i < change->event_count; i++) {
-        gs_raise_event(inventory, change->events[i].slot, change->events[i].type,
-                       change->events[i].data);
+    if (change->event_count) {
+        gs_raise_events(inventory, change->events, change->event_count);
     }
 }
 

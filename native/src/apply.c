@@ -6,6 +6,7 @@
 
 #include "build.h"
 #include "reader.h"
+#include "writer.h"
 
 static void rebase(struct gs_counter *counter, uint64_t now_ns, int same_boot) {
     if (same_boot && now_ns > counter->at_ns) {
@@ -32,7 +33,7 @@ static int apply_gpu(struct gs_gpu *live, const struct gs_gpu *built, uint64_t n
     const struct gs_config *old_config = &live->config[gs_flip(&live->config_flip)];
     const struct gs_config *new_config = &built->config[gs_flip(&built->config_flip)];
     const struct gs_state *old_state = &live->state[gs_flip(&live->state_flip)];
-    const struct gs_state *new_state = &built->state[gs_flip(&built->state_flip)];
+    const struct gs_state *new_state = gs_state_now(built);
     struct gs_state *next = &live->state[!gs_flip(&live->state_flip)];
     int wanted = new_state->slot == GS_SLOT_PRESENT;
     int same = wanted && old_state->slot != GS_SLOT_EMPTY &&
@@ -64,6 +65,7 @@ static int apply_gpu(struct gs_gpu *live, const struct gs_gpu *built, uint64_t n
 uint32_t gs_apply(struct gs_inventory *live, const struct gs_inventory *built, const char *boot_id,
                   uint64_t now_ns) {
     struct gs_header *header = &live->header;
+    gs_end_batch(live);
     int same_boot = strncmp(header->boot_id, boot_id, sizeof header->boot_id) == 0;
     uint32_t changed = 0;
     for (uint32_t slot = 0; slot < header->gpu_slots && slot < built->header.gpu_slots; slot++) {

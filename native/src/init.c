@@ -112,7 +112,7 @@ static void choose_visible(const struct gs_inventory *inventory, uint32_t count,
     for (uint32_t slot = 0; root && slot < GS_SLOTS; slot++) {
         const struct gs_gpu *gpu =
             slot < inventory->header.gpu_slots ? gs_gpu_at(inventory, slot) : NULL;
-        uint32_t state = gpu ? gpu->state[gs_flip(&gpu->state_flip)].slot : GS_SLOT_EMPTY;
+        uint32_t state = gpu ? gs_state_now(gpu)->slot : GS_SLOT_EMPTY;
         int known = slot < count || state == GS_SLOT_REMOVED;
         if (known && gs_node_exists(root, next->config[slot].minor)) {
             next->order[nodes++] = slot;
@@ -138,7 +138,7 @@ static void publish(struct gs_snapshot *next, const struct gs_inventory *live, u
         const struct gs_gpu *gpu =
             live && slot < live->header.gpu_slots ? gs_gpu_at(live, slot) : NULL;
         /* A slot that only the environment added has no state in the file. */
-        if (!gpu || (gpu->state[gs_flip(&gpu->state_flip)].slot == GS_SLOT_EMPTY && slot < count)) {
+        if (!gpu || (gs_state_now(gpu)->slot == GS_SLOT_EMPTY && slot < count)) {
             gpu = &own.gpus[slot];
         }
         device->slot = slot;
@@ -192,7 +192,7 @@ static nvmlReturn_t load(void) {
             next->config[slot] = own.gpus[slot].config[0];
         } else if (live && slot < live->header.gpu_slots) {
             const struct gs_gpu *gpu = gs_gpu_at(live, slot);
-            if (gpu->state[gs_flip(&gpu->state_flip)].slot != GS_SLOT_EMPTY) {
+            if (gs_state_now(gpu)->slot != GS_SLOT_EMPTY) {
                 gs_read_config(gpu, &next->config[slot]);
             }
         }

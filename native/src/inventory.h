@@ -273,12 +273,22 @@ struct gs_flip {
     uint32_t sequence;
 };
 
+/* A change of several GPUs that all see at once. The writer fills the other state of each, says here which sequence
+ * that will be, and then stores the batch's number into the header: from that store on all of them are good.
+ * Taking it over into each state_flip is only tidying up; the next writer does it for one that died. */
+struct gs_batch {
+    uint32_t number;   /* 0: none */
+    uint32_t sequence; /* state_flip's, as soon as the header has the number */
+    int64_t header;    /* bytes from this struct to the header's number; 0: none yet */
+};
+
 struct gs_gpu {
     struct gs_flip config_flip;
     struct gs_flip state_flip;
     struct gs_flip allocation_flip;
     uint32_t reserved0;
-    char reserved[48];
+    struct gs_batch batch; /* since minor 1 */
+    char reserved[32];
     struct gs_config config[2];
     struct gs_state state[2];
     struct gs_allocation allocation[2];
@@ -324,7 +334,8 @@ struct gs_header {
     struct gs_fault
         faults[GS_FAULTS]; /* for functions without a device: each place changes at once */
     struct gs_fault_detail fault_details[GS_FAULTS]; /* since minor 1 */
-    char reserved[280];
+    uint32_t batch; /* number of the last gs_batch that is good; since minor 1 */
+    char reserved[276];
     struct gs_node node[2];
     struct gs_ring ring;
 };
@@ -344,6 +355,8 @@ GS_LAYOUT(sizeof(struct gs_process) == 96);
 GS_LAYOUT(sizeof(struct gs_allocation) == 2048);
 GS_LAYOUT(sizeof(struct gs_gpu) == 64 + 6 * 2048);
 GS_LAYOUT(sizeof(struct gs_event) == 64);
+GS_LAYOUT(offsetof(struct gs_gpu, batch) == 16);
+GS_LAYOUT(offsetof(struct gs_header, batch) == 744);
 GS_LAYOUT(offsetof(struct gs_header, node) == 1024);
 GS_LAYOUT(offsetof(struct gs_header, ring) == 4096);
 GS_LAYOUT(offsetof(struct gs_inventory, gpus) == 4096 + 64 + 64 * GS_EVENTS);
@@ -358,6 +371,35 @@ static inline uint32_t gs_flip(const struct gs_flip *flip) {
 static inline void gs_flip_publish(struct gs_flip *flip) {
     __atomic_store_n(&flip->sequence, flip->sequence + 1u, __ATOMIC_RELEASE);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+/* Is what the batch announces in force? Only where the header says so and state_flip has not gone past it. */
+static inline int gs_batch_done(const struct gs_batch *batch, uint32_t number, uint32_t sequence) {
+    const void *done = (const char *)batch + batch->header;
+    return batch->header && __atomic_load_n((const uint32_t *)done, __ATOMIC_ACQUIRE) == number &&
+           __atomic_load_n(&batch->sequence, __ATOMIC_ACQUIRE) == sequence + 1u;
+}
+
+/* The sequence of a GPU's state. The batch is looked at before and after: between its end and ours lies no old state. */
+static inline uint32_t gs_state_sequence(const struct gs_gpu *gpu) {
+    for (;;) {
+        uint32_t number = __atomic_load_n(&gpu->batch.number, __ATOMIC_ACQUIRE);
+        uint32_t sequence = __atomic_load_n(&gpu->state_flip.sequence, __ATOMIC_ACQUIRE);
+        if (!number) {
+            return sequence;
+        }
+        int done = gs_batch_done(&gpu->batch, number, sequence);
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+        if (__atomic_load_n(&gpu->batch.number, __ATOMIC_RELAXED) == number &&
+            __atomic_load_n(&gpu->state_flip.sequence, __ATOMIC_RELAXED) == sequence) {
+            return sequence + (uint32_t)done;
+        }
+    }
+}
+
+/* The state that is good. */
+static inline const struct gs_state *gs_state_now(const struct gs_gpu *gpu) {
+    return &gpu->state[gs_state_sequence(gpu) & 1u];
 }
 
 /* FNV-1a of a function's C name: how gs_fault names it. */

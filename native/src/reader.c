@@ -28,6 +28,20 @@ static int refuse_number(struct gs_error *error, const char *source, const char 
     return -1;
 }
 
+/* The one pointer that a file has: from a GPU's batch to the header, or none yet. */
+static int batches_fit(const char *data, const struct gs_header *header) {
+    for (uint32_t slot = 0; slot < header->gpu_slots; slot++) {
+        size_t at =
+            header->gpu_offset + (size_t)slot * header->gpu_stride + offsetof(struct gs_gpu, batch);
+        int64_t to_header, wanted = (int64_t)offsetof(struct gs_header, batch) - (int64_t)at;
+        memcpy(&to_header, data + at + offsetof(struct gs_batch, header), sizeof to_header);
+        if (to_header && to_header != wanted) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
 int gs_validate(const void *data, size_t size, const char *source, struct gs_error *error) {
     const char *again = "run the installer again";
     struct gs_header header;
@@ -57,6 +71,9 @@ int gs_validate(const void *data, size_t size, const char *source, struct gs_err
     if (header.gpu_slots > GS_SLOTS ||
         header.gpu_offset + (uint64_t)header.gpu_slots * header.gpu_stride > header.file_size) {
         return refuse_number(error, source, "slots that do not fit", header.gpu_slots, again);
+    }
+    if (!batches_fit(data, &header)) {
+        return refuse(error, source, "a batch that points outside of its header", again);
     }
     uint32_t count = header.node[gs_flip(&header.node_flip)].spec.count;
     if (count > header.gpu_slots) {
@@ -113,14 +130,25 @@ const struct gs_gpu *gs_gpu_at(const struct gs_inventory *inventory, uint32_t sl
                                                  (size_t)slot * inventory->header.gpu_stride);
 }
 
+typedef uint32_t sequence_of(const void *group);
+
+static uint32_t flip_sequence(const void *flip) {
+    return __atomic_load_n(&((const struct gs_flip *)flip)->sequence, __ATOMIC_ACQUIRE);
+}
+
+static uint32_t state_sequence(const void *gpu) {
+    return gs_state_sequence(gpu);
+}
+
 /* Copies the good one of two; again if a writer finished meanwhile. A writer that never rests would
  * need to be faster than a copy, hence the bound. */
-static void copy_group(const struct gs_flip *flip, const void *copies, size_t size, void *out) {
+static void copy_group(sequence_of *sequence, const void *group, const void *copies, size_t size,
+                       void *out) {
     for (unsigned attempt = 0; attempt < GS_ATTEMPTS; attempt++) {
-        uint32_t before = __atomic_load_n(&flip->sequence, __ATOMIC_ACQUIRE);
+        uint32_t before = sequence(group);
         memcpy(out, (const char *)copies + (size_t)(before & 1u) * size, size);
         __atomic_thread_fence(__ATOMIC_ACQUIRE);
-        if (__atomic_load_n(&flip->sequence, __ATOMIC_RELAXED) == before) {
+        if (sequence(group) == before) {
             return;
         }
     }
@@ -130,7 +158,8 @@ static void copy_group(const struct gs_flip *flip, const void *copies, size_t si
 #define END(text) ((text)[sizeof(text) - 1] = '\0')
 
 void gs_read_node(const struct gs_inventory *inventory, struct gs_node *node) {
-    copy_group(&inventory->header.node_flip, inventory->header.node, sizeof *node, node);
+    copy_group(flip_sequence, &inventory->header.node_flip, inventory->header.node, sizeof *node,
+               node);
     END(node->driver_version);
     END(node->nvml_version);
     END(node->spec.profile);
@@ -142,7 +171,7 @@ void gs_read_node(const struct gs_inventory *inventory, struct gs_node *node) {
 }
 
 void gs_read_config(const struct gs_gpu *gpu, struct gs_config *config) {
-    copy_group(&gpu->config_flip, gpu->config, sizeof *config, config);
+    copy_group(flip_sequence, &gpu->config_flip, gpu->config, sizeof *config, config);
     END(config->name);
     END(config->uuid);
     END(config->serial);
@@ -158,11 +187,12 @@ void gs_read_config(const struct gs_gpu *gpu, struct gs_config *config) {
 }
 
 void gs_read_state(const struct gs_gpu *gpu, struct gs_state *state) {
-    copy_group(&gpu->state_flip, gpu->state, sizeof *state, state);
+    copy_group(state_sequence, gpu, gpu->state, sizeof *state, state);
 }
 
 void gs_read_allocation(const struct gs_gpu *gpu, struct gs_allocation *allocation) {
-    copy_group(&gpu->allocation_flip, gpu->allocation, sizeof *allocation, allocation);
+    copy_group(flip_sequence, &gpu->allocation_flip, gpu->allocation, sizeof *allocation,
+               allocation);
     for (unsigned i = 0; i < GS_PROCESSES; i++) {
         END(allocation->processes[i].name);
     }

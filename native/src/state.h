@@ -51,7 +51,7 @@ nvmlReturn_t gs_faulted(const struct gs_fault *faults, const struct gs_fault_det
 
 static inline const struct gs_state *gs_state_of(const struct gs_device *device) {
     const struct gs_gpu *gpu = __atomic_load_n(&device->gpu, __ATOMIC_ACQUIRE);
-    return &gpu->state[gs_flip(&gpu->state_flip)];
+    return gs_state_now(gpu);
 }
 
 static inline const struct gs_allocation *gs_allocation_of(const struct gs_device *device) {

@@ -14,9 +14,49 @@ struct gs_gpu *gs_gpu_of(struct gs_inventory *inventory, uint32_t slot) {
     return (struct gs_gpu *)(uintptr_t)gs_gpu_at(inventory, slot);
 }
 
+/* Takes over what a batch announced, or forgets it where that never came into force. The flip comes first: a reader that
+ * still finds the batch finds it done. */
+static void end_batch(struct gs_gpu *gpu) {
+    uint32_t number = gpu->batch.number;
+    if (number && gs_batch_done(&gpu->batch, number, gpu->state_flip.sequence)) {
+        gs_flip_publish(&gpu->state_flip);
+    }
+    __atomic_store_n(&gpu->batch.number, 0, __ATOMIC_RELEASE);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+void gs_end_batch(struct gs_inventory *inventory) {
+    for (uint32_t slot = 0; slot < inventory->header.gpu_slots; slot++) {
+        end_batch(gs_gpu_of(inventory, slot));
+    }
+}
+
 void gs_write_state(struct gs_gpu *gpu, const struct gs_state *state) {
+    end_batch(gpu);
     gpu->state[!gs_flip(&gpu->state_flip)] = *state;
     gs_flip_publish(&gpu->state_flip);
+}
+
+static void announce(struct gs_gpu *gpu, const uint32_t *done, uint32_t number,
+                     const struct gs_state *state) {
+    gpu->state[!gs_flip(&gpu->state_flip)] = *state;
+    gpu->batch.header = (const char *)done - (const char *)&gpu->batch;
+    __atomic_store_n(&gpu->batch.sequence, gpu->state_flip.sequence + 1u, __ATOMIC_RELEASE);
+    __atomic_store_n(&gpu->batch.number, number, __ATOMIC_RELEASE);
+}
+
+void gs_write_states(struct gs_inventory *inventory, uint64_t slots,
+                     const struct gs_state states[GS_SLOTS]) {
+    uint32_t *done = &inventory->header.batch;
+    uint32_t number = *done == UINT32_MAX ? 1 : *done + 1;
+    gs_end_batch(inventory);
+    for (uint32_t slot = 0; slot < inventory->header.gpu_slots; slot++) {
+        if (slots >> slot & 1) {
+            announce(gs_gpu_of(inventory, slot), done, number, &states[slot]);
+        }
+    }
+    __atomic_store_n(done, number, __ATOMIC_RELEASE);
+    gs_end_batch(inventory);
 }
 
 void gs_write_allocation(struct gs_gpu *gpu, const struct gs_allocation *allocation) {
@@ -24,17 +64,24 @@ void gs_write_allocation(struct gs_gpu *gpu, const struct gs_allocation *allocat
     gs_flip_publish(&gpu->allocation_flip);
 }
 
-void gs_raise_event(struct gs_inventory *inventory, uint32_t slot, uint64_t type, uint64_t data) {
-    struct gs_ring *ring = &inventory->header.ring;
-    struct gs_event *event = &ring->events[ring->head % GS_EVENTS];
+static void write_event(struct gs_ring *ring, uint64_t place, const struct gs_event *given) {
+    struct gs_event *event = &ring->events[place % GS_EVENTS];
     __atomic_store_n(&event->sequence, 0, __ATOMIC_RELEASE);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    event->slot = slot;
-    event->type = type;
-    event->data = data;
+    event->slot = given->slot;
+    event->type = given->type;
+    event->data = given->data;
     event->gpu_instance = event->compute_instance = 0xFFFFFFFFu;
-    __atomic_store_n(&event->sequence, ring->head + 1, __ATOMIC_RELEASE);
-    __atomic_store_n(&ring->head, ring->head + 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&event->sequence, place + 1, __ATOMIC_RELEASE);
+}
+
+void gs_raise_events(struct gs_inventory *inventory, const struct gs_event *events,
+                     uint32_t count) {
+    struct gs_ring *ring = &inventory->header.ring;
+    for (uint32_t i = 0; i < count; i++) {
+        write_event(ring, ring->head + i, &events[i]);
+    }
+    __atomic_store_n(&ring->head, ring->head + count, __ATOMIC_RELEASE);
     __atomic_add_fetch(&ring->futex, 1, __ATOMIC_ACQ_REL);
     syscall(SYS_futex, &ring->futex, FUTEX_WAKE, 0x7FFFFFFF, NULL, NULL, 0);
 }

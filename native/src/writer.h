@@ -14,8 +14,16 @@ struct gs_gpu *gs_gpu_of(struct gs_inventory *inventory, uint32_t slot);
 void gs_write_state(struct gs_gpu *gpu, const struct gs_state *state);
 void gs_write_allocation(struct gs_gpu *gpu, const struct gs_allocation *allocation);
 
-/* Adds an event and wakes all who wait. type is one nvmlEventType… bit. */
-void gs_raise_event(struct gs_inventory *inventory, uint32_t slot, uint64_t type, uint64_t data);
+/* The states of several GPUs (a bit for each slot) with one store: no reader finds one new and another old, also where the
+ * writer is killed half-way. */
+void gs_write_states(struct gs_inventory *inventory, uint64_t slots,
+                     const struct gs_state states[GS_SLOTS]);
+
+/* Ends what a killed gs_write_states() left: before anybody else flips states. */
+void gs_end_batch(struct gs_inventory *inventory);
+
+/* Adds events (slot, type, data of each; at most GS_EVENTS) and wakes all who wait. type is one nvmlEventType… bit. */
+void gs_raise_events(struct gs_inventory *inventory, const struct gs_event *events, uint32_t count);
 
 /* Until until_ns (CLOCK_BOOTTIME; 0: no longer) a set that is registered gets the events from number `from` on too. */
 void gs_replay(struct gs_inventory *inventory, uint64_t from, uint64_t until_ns);

@@ -124,8 +124,10 @@ int main(int count, char **arguments) {
         snprintf(row->name, sizeof row->name, "%s", arguments[7]);
         gs_write_allocation(gpu, &next);
     } else if (strcmp(command, "event") == 0 && count == 6) {
-        gs_raise_event(mapping.inventory, (uint32_t)atoi(arguments[3]),
-                       strtoull(arguments[4], NULL, 0), strtoull(arguments[5], NULL, 0));
+        struct gs_event event = {.slot = (uint32_t)atoi(arguments[3]),
+                                 .type = strtoull(arguments[4], NULL, 0),
+                                 .data = strtoull(arguments[5], NULL, 0)};
+        gs_raise_events(mapping.inventory, &event, 1);
     } else if (strcmp(command, "set") == 0 && count == 6) {
         set_state(gpu, arguments[4], arguments[5]);
     } else {

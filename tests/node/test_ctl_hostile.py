@@ -20,6 +20,7 @@ from tests.node.node_root import NodeRoot, bare_environment, gpu_state, shown
 pytestmark = pytest.mark.native
 
 GRAPHICS, VIDEO = 120, 136  # places in the state
+BATCH = 744  # place in the header: the number of the last change of several GPUs
 
 
 def test_many_at_once_all_count(node: NodeRoot) -> None:
@@ -78,6 +79,17 @@ def test_killed_before_any_system_call_it_is_done_or_not(node: NodeRoot) -> None
             ctl(node, "set", "--gpu", "all", "temperature=40C")
     assert killed > 20, "the program was not stepped through"
     assert done, "it was never killed after its change"
+
+
+def test_all_gpus_of_a_command_change_with_one_store(node: NodeRoot) -> None:
+    """What that store is worth, beside readers and when killed, is tested in native/tests/test_batch.c."""
+    node.install(64)
+    for words in (["set", "temperature=80C"], ["xid", "48"], ["fault", "nvmlDeviceGetName", "UNKNOWN"], ["reset"]):
+        before = struct.unpack_from("<I", node.inventory().read_bytes(), BATCH)[0]
+        ctl(node, *words, "--gpu", "all")
+        content = node.inventory().read_bytes()
+        assert struct.unpack_from("<I", content, BATCH)[0] == before + 1
+        assert len({gpu_state(content, slot)[1] for slot in range(64)}) == 1, "each GPU's state was written once"
 
 
 @pytest.mark.parametrize("words", [["lost", "--gpu", "1"], ["xid", "--gpu", "1", "48"]])
