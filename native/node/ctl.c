@@ -10,33 +10,14 @@
 #include "../src/spec.h"
 #include "arguments.h"
 #include "commands.h"
+#include "ctl_lists.h"
 #include "ctl_set.h"
 #include "problem.h"
 
 enum { WORDS = 256, TIMEOUT_MAX = 3600 };
 
-const struct verb ctl_verbs[] = {
-    {"xid", ctl_xid, true, "--gpu G XID",
-     "report an error: an event that waiting programs get; it stands until cleared"},
-    {"lost", ctl_lost, true, "--gpu G",
-     "Xid 79, and every question to that GPU is answered with GPU_IS_LOST"},
-    {"ecc", ctl_ecc, false, "--gpu G (--corrected N | --uncorrected N) [--location dram]",
-     "count memory errors, and the event for them (no Xid)"},
-    {"set", ctl_set, true, "--gpu G KEY=VALUE…",
-     "what the GPU shows: temperature=85C, utilization=10-30%, …; ctl set --help lists all"},
-    {"throttle", ctl_throttle, true, "--gpu G REASON…|none",
-     "why its clocks are held back; ctl throttle --help lists the reasons"},
-    {"nvlink-down", ctl_nvlink_down, true, "--gpu G --link L[,L…]|all", "take NVLinks down"},
-    {"fault", ctl_fault, true, "FUNCTION CODE [--gpu G] [--count N] [--delay 5ms|1s]",
-     "let a function of the library answer CODE, or SUCCESS late; without --gpu on all GPUs, and "
-     "for the "
-     "first N calls of each process and GPU"},
-    {"clear", ctl_clear, false, "--gpu G|all",
-     "back to as configured, and the device plugin is made to look anew"},
-    {"reset", ctl_reset, false, "--gpu G|all",
-     "clear, and volatile error counters, modes and limits as after a GPU reset"},
-    {NULL, NULL, false, NULL, NULL},
-};
+#define VERB(name, make, declarable, usage, about) {name, make, declarable, usage, about},
+const struct verb ctl_verbs[] = {GS_VERBS(VERB){NULL, NULL, false, NULL, NULL}};
 
 static void help(void) {
     fputs(
@@ -84,6 +65,18 @@ const struct verb *ctl_verb(const char *name) {
         verb++;
     }
     return verb->name ? verb : NULL;
+}
+
+const char *ctl_verb_names(bool declarable, char *text, size_t size) {
+    size_t used = 0;
+    *text = 0;
+    for (const struct verb *verb = ctl_verbs; verb->name && used < size; verb++) {
+        if (verb->declarable || !declarable) {
+            used +=
+                (size_t)snprintf(text + used, size - used, "%s%s", used ? ", " : "", verb->name);
+        }
+    }
+    return text;
 }
 
 static int change_now(const struct ctl *ctl, const struct verb *verb, int count, char **words) {
@@ -182,10 +175,11 @@ static int run(const struct ctl *ctl, struct given *given, int count, char **wor
         return arguments_parse("ctl declare", count - 1, words + 1, NULL, 0) ? ctl_declare(ctl)
                                                                              : EXIT_USAGE;
     }
-    problem("ctl",
-            "no such command, got %s; there are xid, lost, ecc, set, throttle, nvlink-down, fault, "
-            "clear, reset, status, timeline and declare (gpu-sim ctl --help)",
-            name);
+    char names[128];
+    problem(
+        "ctl",
+        "no such command, got %s; there are %s, status, timeline and declare (gpu-sim ctl --help)",
+        name, ctl_verb_names(false, names, sizeof names));
     return EXIT_USAGE;
 }
 

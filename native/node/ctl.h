@@ -76,7 +76,12 @@ struct verb {
 };
 extern const struct verb ctl_verbs[];
 const struct verb *ctl_verb(const char *name);
+/* "xid, lost, …" for messages. */
+const char *ctl_verb_names(bool declarable, char *text, size_t size);
 
+/* All GPUs as the node's own specification has them; NULL after a problem. Kept until it is called again. */
+const struct gs_inventory *ctl_configured(const struct gs_inventory *inventory,
+                                          const char *subject);
 /* Faults of the node and of GPUs: taken away from memory. */
 void ctl_clear_node_faults(struct change *change);
 /* Back to as configured, but for what the board has counted and how it is set. */

@@ -13,16 +13,16 @@
 #include "plugin_health.h"
 #include "problem.h"
 
-/* Of the node's own specification; NULL after a problem. Kept for the life of the process. */
-static const struct gs_inventory *configured(const struct change *change) {
+const struct gs_inventory *ctl_configured(const struct gs_inventory *inventory,
+                                          const char *subject) {
     static struct gs_inventory *built;
     struct gs_node node;
     struct gs_error error;
-    gs_read_node(change->inventory, &node);
+    gs_read_node(inventory, &node);
     free(built);
     built = calloc(1, gs_inventory_size());
     if (!built || gs_build(&node.spec, built, gs_inventory_size(), &error)) {
-        problem(change->subject, "%s", built ? error.text : "no memory for the configuration");
+        problem(subject, "%s", built ? error.text : "no memory for the configuration");
         free(built);
         built = NULL;
     }
@@ -107,7 +107,7 @@ static int clear(struct change *change, int count, char **words, bool reset) {
     if (!arguments_parse(change->subject, count, words, options, 1)) {
         return EXIT_USAGE;
     }
-    const struct gs_inventory *built = configured(change);
+    const struct gs_inventory *built = ctl_configured(change->inventory, change->subject);
     if (!built || !ctl_gpus(change, gpu, &slots)) {
         return EXIT_INPUT;
     }
@@ -147,7 +147,7 @@ int ctl_reset(struct change *change, int count, char **words) {
 }
 
 bool ctl_clear_slots(struct change *change, uint64_t slots) {
-    const struct gs_inventory *built = configured(change);
+    const struct gs_inventory *built = ctl_configured(change->inventory, change->subject);
     for (uint32_t slot = ctl_next(slots, 0); built && slot < GS_SLOTS;
          slot = ctl_next(slots, slot + 1)) {
         struct gs_state fresh;

@@ -28,19 +28,15 @@ static uint32_t fold(uint32_t hash, const struct line *line) {
 
 static bool make(struct change *change, const struct line *line) {
     const struct verb *verb = ctl_verb(line->words[0]);
-    char words[128] = "";
+    char names[128];
     change->subject = line->subject;
     if (verb && verb->declarable) {
         char *copy[LINE_WORDS];
         memcpy(copy, line->words + 1, (size_t)(line->count - 1) * sizeof *copy);
         return verb->make(change, line->count - 1, copy) == EXIT_FINE;
     }
-    for (verb = ctl_verbs; verb->name; verb++) {
-        size_t used = strlen(words);
-        snprintf(words + used, sizeof words - used, "%s%s", verb->declarable && used ? ", " : "",
-                 verb->declarable ? verb->name : "");
-    }
-    problem(line->subject, "cannot be declared, got %s; there are %s", line->words[0], words);
+    problem(line->subject, "cannot be declared, got %s; there are %s", line->words[0],
+            ctl_verb_names(true, names, sizeof names));
     return false;
 }
 

@@ -8,10 +8,12 @@
 #include "../src/spec.h"
 #include "arguments.h"
 #include "ctl.h"
+#include "ctl_lists.h"
+#include "ctl_set.h"
 #include "plugin_health.h"
 #include "problem.h"
 
-enum { XID_MAX = 999, FALLEN_OFF_THE_BUS = 79 };
+enum { FALLEN_OFF_THE_BUS = 79 };
 
 /* --gpu and `wanted` other words, which *rest gets; `what` names them. */
 static int parse(struct change *change, int count, char **words, const struct option *more,
@@ -77,9 +79,9 @@ int ctl_xid(struct change *change, int count, char **words) {
     if (code == EXIT_USAGE) {
         return code;
     }
-    if (gs_parse_number(word, 1, XID_MAX, &xid)) {
+    if (gs_parse_number(word, 1, GS_XID_MAX, &xid)) {
         problem(change->subject, "no Xid, got %s; give a number from 1 to %d, such as 48, 79 or 94",
-                word, XID_MAX);
+                word, GS_XID_MAX);
         code = EXIT_INPUT;
     }
     if (code != EXIT_FINE) {
@@ -116,31 +118,33 @@ int ctl_lost(struct change *change, int count, char **words) {
     return raise_xid(change, slots, FALLEN_OFF_THE_BUS);
 }
 
+#define LOCATION(name, location) {name, location},
 static const struct {
     const char *name;
     nvmlMemoryLocation_t location;
-} locations[] = {
-    {"l1", NVML_MEMORY_LOCATION_L1_CACHE},
-    {"l2", NVML_MEMORY_LOCATION_L2_CACHE},
-    {"dram", NVML_MEMORY_LOCATION_DRAM},
-    {"register-file", NVML_MEMORY_LOCATION_REGISTER_FILE},
-    {"texture", NVML_MEMORY_LOCATION_TEXTURE_MEMORY},
-    {"shared", NVML_MEMORY_LOCATION_TEXTURE_SHM},
-    {"cbu", NVML_MEMORY_LOCATION_CBU},
-    {"sram", NVML_MEMORY_LOCATION_SRAM},
-};
+} locations[] = {GS_ECC_LOCATIONS(LOCATION)};
+enum { LOCATIONS = sizeof locations / sizeof *locations };
+
+const char *ctl_ecc_location(unsigned location) {
+    for (size_t i = 0; i < LOCATIONS; i++) {
+        if (locations[i].location == location) {
+            return locations[i].name;
+        }
+    }
+    return NULL;
+}
 
 static bool find_location(const char *subject, const char *name, unsigned *location) {
-    for (size_t i = 0; i < sizeof locations / sizeof *locations; i++) {
+    char names[128] = "";
+    for (size_t i = 0; i < LOCATIONS; i++) {
         if (!strcmp(locations[i].name, name)) {
             *location = locations[i].location;
             return true;
         }
+        size_t used = strlen(names);
+        snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", locations[i].name);
     }
-    problem(subject,
-            "--location: no such place, got %s; give one of l1, l2, dram, register-file, "
-            "texture, shared, cbu, sram",
-            name);
+    problem(subject, "--location: no such place, got %s; give one of %s", name, names);
     return false;
 }
 

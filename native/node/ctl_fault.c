@@ -14,9 +14,10 @@
 #include "arguments.h"
 #include "ctl.h"
 #include "ctl_fault.h"
+#include "ctl_lists.h"
 #include "problem.h"
 
-static const uint64_t LONGEST_DELAY_NS = 10000000000u;
+static const uint64_t LONGEST_DELAY_NS = GS_DELAY_MAX_SECONDS * 1000000000ull;
 
 static const struct {
     const char *name;
@@ -130,7 +131,8 @@ static bool parse_delay(const char *subject, const char *text, uint64_t *ns) {
             return true;
         }
     }
-    problem(subject, "--delay: no such time, got %s; give us, ms or s, up to 10s, as in 5ms", text);
+    problem(subject, "--delay: no such time, got %s; give us, ms or s, up to %ds, as in 5ms", text,
+            GS_DELAY_MAX_SECONDS);
     return false;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * `ctl set`: what a GPU shows. One table has each key with unit, range and place; messages and help come from it. */
+ * `ctl set`: what a GPU shows. GS_SET_KEYS has each key with unit, range and place; messages, help and status come from
+ * it. */
 #include "ctl_set.h"
 
 #include <stdio.h>
@@ -9,6 +10,7 @@
 #include "../src/spec.h"
 #include "arguments.h"
 #include "ctl.h"
+#include "ctl_lists.h"
 #include "problem.h"
 
 enum kind { READING, NUMBER32, NUMBER64, COMPUTE_MODE };
@@ -26,37 +28,16 @@ struct field {
         most; /* places in struct gs_config that narrow low and high, in what is stored; 0: none */
     uint32_t override; /* enum gs_override */
     uint64_t feature;  /* that the board needs; 0: none */
+    bool only_reset;   /* clear leaves it */
 };
 
-#define STATE(member) offsetof(struct gs_state, member)
-#define CONFIG(member) offsetof(struct gs_config, member)
-static const struct field fields[] = {
-    {"temperature", "C", "of the GPU; a range: idle to full load", READING, STATE(temperature), 1,
-     0, 150, 0, 0, 0, 0},
-    {"memory-temperature", "C", "of its memory, on boards that tell it", READING,
-     STATE(memory_temperature), 1, 0, 150, 0, 0, 0, GS_HAS_MEM_TEMP},
-    {"utilization", "%", "hides the load of the GPU's holder; a range: a walk between", READING,
-     STATE(utilization_gpu), 1, 0, 100, 0, 0, GS_SET_UTILIZATION, 0},
-    {"memory-utilization", "%", "the same for its memory", READING, STATE(utilization_memory), 1, 0,
-     100, 0, 0, GS_SET_MEMORY_UTILIZATION, 0},
-    {"power", "W", "a range: idle to full load; never shown above the limit", READING, STATE(power),
-     1000, 0, 0, 0, CONFIG(power_max), 0, 0},
-    {"power-limit", "W", "within what the board allows", NUMBER32, STATE(power_limit), 1000, 0, 0,
-     CONFIG(power_min), CONFIG(power_max), 0, 0},
-    {"memory-used", "MiB", "at least what processes hold is shown", NUMBER64, STATE(memory_used),
-     1 << 20, 0, 0, 0, CONFIG(memory_total), GS_SET_MEMORY_USED, 0},
-    {"graphics-clock", "MHz", "also the SM clock; a range: idle and loaded", READING,
-     STATE(clock_graphics), 1, 1, 0, 0, CONFIG(clock_graphics_max), 0, 0},
-    {"memory-clock", "MHz", "a range: idle and loaded", READING, STATE(clock_memory), 1, 1, 0, 0,
-     CONFIG(clock_memory_max), 0, 0},
-    {"video-clock", "MHz", "a range: idle and loaded", READING, STATE(clock_video), 1, 1, 0, 0,
-     CONFIG(clock_video_max), 0, 0},
-    {"pstate", "", "performance state, 0 is the fastest", NUMBER32, STATE(pstate), 1, 0, 15, 0, 0,
-     GS_SET_PSTATE, 0},
-    {"persistence-mode", "", "1 or 0", NUMBER32, STATE(persistence_mode), 1, 0, 1, 0, 0, 0, 0},
-    {"compute-mode", "", "0 default, 2 prohibited, 3 exclusive process", COMPUTE_MODE,
-     STATE(compute_mode), 1, 0, 3, 0, 0, 0, 0},
-};
+#define NONE 0
+#define OF_BOARD(member) offsetof(struct gs_config, member)
+#define FIELD(name, unit, kind, member, scale, low, high, least, most, feature, override, reset,   \
+              about)                                                                               \
+    {name, unit,     about,   kind, offsetof(struct gs_state, member), scale, low, high, least,    \
+     most, override, feature, reset},
+static const struct field fields[] = {GS_SET_KEYS(FIELD)};
 enum { FIELDS = sizeof fields / sizeof *fields };
 
 void ctl_set_help(const char *command) {
@@ -85,7 +66,7 @@ static uint64_t of_config(const struct gs_config *config, size_t place) {
     uint64_t large;
     memcpy(&large, (const char *)config + place, sizeof large);
     memcpy(&small, (const char *)config + place, sizeof small);
-    return place == CONFIG(memory_total) ? large - config->memory_reserved : small;
+    return place == OF_BOARD(memory_total) ? large - config->memory_reserved : small;
 }
 
 /* The range on this board, in the field's unit. */
@@ -134,6 +115,36 @@ static void store(const struct field *field, const uint64_t value[2], struct gs_
         memcpy(place, &number, sizeof number);
     }
     state->overridden |= field->override;
+}
+
+static void load(const struct field *field, const struct gs_state *state, uint64_t value[2]) {
+    const char *place = (const char *)state + field->place;
+    struct gs_reading reading;
+    uint32_t number;
+    if (field->kind == READING) {
+        memcpy(&reading, place, sizeof reading);
+        value[0] = (uint64_t)reading.low;
+        value[1] = (uint64_t)reading.high;
+        return;
+    }
+    memcpy(&number, place, sizeof number);
+    memcpy(&value[0], place, sizeof value[0]);
+    value[0] = value[1] = field->kind == NUMBER64 ? value[0] : number;
+}
+
+bool ctl_set_shown(unsigned index, const struct gs_state *state, const struct gs_state *fresh,
+                   struct set_shown *shown) {
+    const struct field *field = &fields[index];
+    uint64_t now[2], configured[2];
+    load(field, state, now);
+    load(field, fresh, configured);
+    *shown = (struct set_shown){field->name, field->unit, (double)now[0] / (double)field->scale,
+                                (double)now[1] / (double)field->scale, field->only_reset};
+    return state->overridden & field->override || memcmp(now, configured, sizeof now) != 0;
+}
+
+unsigned ctl_set_count(void) {
+    return FIELDS;
 }
 
 static const struct field *find(const char *subject, const char *word) {

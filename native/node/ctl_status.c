@@ -46,13 +46,18 @@ static void ask_kubelet(struct status *status, const char *plugin_dir) {
     checkpoint_free(&checkpoint);
 }
 
-static void look(struct shown *shown, const struct gs_inventory *inventory, uint32_t slot) {
+static void look(struct shown *shown, const struct gs_inventory *inventory,
+                 const struct gs_inventory *configured, uint32_t slot) {
     struct gs_allocation allocation;
     shown->slot = slot;
     shown->gpu = gs_gpu_at(inventory, slot);
     gs_read_config(shown->gpu, &shown->config);
     gs_read_state(shown->gpu, &shown->state);
     gs_read_allocation(shown->gpu, &allocation);
+    gs_read_state(gs_gpu_at(configured, slot), &shown->fresh);
+    if (shown->fresh.slot != GS_SLOT_PRESENT) { /* taken away: it has no configuration any more */
+        shown->fresh = shown->state;
+    }
     /* As the library's own handles are, so that both show the same. */
     struct gs_device device = {.config = &shown->config, .gpu = shown->gpu, .slot = slot};
     shown->health = health(&shown->state);
@@ -70,12 +75,17 @@ int ctl_status(const struct ctl *ctl, bool json) {
     if (code != EXIT_FINE) {
         return code;
     }
+    const struct gs_inventory *configured = ctl_configured(opened.inventory, "ctl status");
+    if (!configured) {
+        opened_close(&opened);
+        return EXIT_INPUT;
+    }
     char *pods = pods_read(ctl->root);
     status.header = &opened.inventory->header;
     gs_read_node(opened.inventory, &status.node);
     for (uint32_t slot = 0; slot < opened.inventory->header.gpu_slots; slot++) {
         struct shown *shown = &status.gpus[status.count];
-        look(shown, opened.inventory, slot);
+        look(shown, opened.inventory, configured, slot);
         shown->pods = pods;
         /* One that was taken away is of interest while a pod still holds it. */
         status.count += shown->state.slot == GS_SLOT_PRESENT ||

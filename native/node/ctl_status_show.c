@@ -3,66 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ctl_fault.h"
 #include "ctl_set.h"
 #include "ctl_status.h"
 #include "pods_file.h"
-
-/* Called for each with what goes before it; NULL only counts. */
-typedef void each_fault(const char *function, const struct gs_fault *fault,
-                        const struct gs_fault_detail *detail, const char *separator);
-
-static unsigned faults_of(const struct gs_fault *faults, const struct gs_fault_detail *details,
-                          each_fault *each) {
-    unsigned count = 0;
-    for (unsigned i = 0; i < GS_FAULTS && faults[i].function; i++) {
-        const char *name = ctl_function_name(faults[i].function);
-        if (faults[i].function != GS_NO_FUNCTION && name) {
-            if (each) {
-                each(name, &faults[i], &details[i], count ? ", " : "");
-            }
-            count++;
-        }
-    }
-    return count;
-}
-
-static void fault_text(const char *function, const struct gs_fault *fault,
-                       const struct gs_fault_detail *detail, const char *separator) {
-    printf("%s%s=%s", *separator ? separator : " ", function, ctl_code_name(fault->code));
-    if (detail->count) {
-        printf(" (the first %u)", detail->count);
-    }
-    if (detail->delay_ns) {
-        printf(" after %.3g ms", (double)detail->delay_ns / 1e6);
-    }
-}
-
-static void fault_json(const char *function, const struct gs_fault *fault,
-                       const struct gs_fault_detail *detail, const char *separator) {
-    printf("%s{\"function\": \"%s\", \"code\": \"%s\", \"count\": %u, \"delay_ms\": %.6g}",
-           separator, function, ctl_code_name(fault->code), detail->count,
-           (double)detail->delay_ns / 1e6);
-}
-
-static void table_faults(const struct shown *shown) {
-    const struct gs_state *state = &shown->state;
-    for (unsigned i = 0; i < GS_XIDS && state->xids[i].xid; i++) {
-        printf(" Xid %u", state->xids[i].xid);
-    }
-    for (const struct throttle_reason *reason = throttle_reasons; reason->name; reason++) {
-        if (state->throttle_reasons & reason->bit) {
-            printf(" %s", reason->name);
-        }
-    }
-    if (state->nvlink_down) {
-        printf(" %d NVLinks down", __builtin_popcountll(state->nvlink_down));
-    }
-    faults_of(state->faults, state->fault_details, fault_text);
-    if (state->declared) {
-        printf(" (declared)");
-    }
-}
 
 void status_table(const struct status *status) {
     printf("%-3s %-40s %-8s %-9s %-16s %-5s %-5s %-28s %s\n", "GPU", "UUID", "HEALTH", "KUBELET",
@@ -81,12 +24,13 @@ void status_table(const struct status *status) {
         printf("%-3u %-40s %-8s %-9s %-16s %3u%%  %3dC  %-28s", shown->slot, shown->config.uuid,
                shown->health, shown->kubelet, memory, shown->utilization, shown->temperature,
                *pods ? pods : "-");
-        table_faults(shown);
+        putchar(' ');
+        status_gpu_faults(shown, false);
         putchar('\n');
     }
-    if (faults_of(status->header->faults, status->header->fault_details, NULL)) {
-        printf("node:");
-        faults_of(status->header->faults, status->header->fault_details, fault_text);
+    if (status_node_has_faults(status->header)) {
+        printf("node: ");
+        status_node_faults(status->header, false);
         putchar('\n');
     }
 }
@@ -128,16 +72,10 @@ static void lists_json(const struct shown *shown) {
             separator = ", ";
         }
     }
-    printf("], \"nvlinks_down\": [");
-    separator = "";
-    for (unsigned link = 0; link < 64; link++) {
-        if (state->nvlink_down >> link & 1) {
-            printf("%s%u", separator, link);
-            separator = ", ";
-        }
-    }
-    printf("], \"faults\": [");
-    faults_of(state->faults, state->fault_details, fault_json);
+    printf("], \"nvlinks_down\": ");
+    status_links(state->nvlink_down);
+    printf(", \"faults\": [");
+    status_gpu_faults(shown, true);
     printf("]");
 }
 
@@ -166,8 +104,8 @@ void status_json(const struct status *status) {
     printf("{");
     text_json("node", status->node.spec.node, ", ");
     text_json("driver_version", status->node.driver_version, ", ");
-    printf("\"faults\": [");
-    faults_of(status->header->faults, status->header->fault_details, fault_json);
+    printf("\"declared\": %s, \"faults\": [", status->header->declared ? "true" : "false");
+    status_node_faults(status->header, true);
     printf("], \"gpus\": [");
     for (uint32_t i = 0; i < status->count; i++) {
         printf("%s\n  ", i ? "," : "");

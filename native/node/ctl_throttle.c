@@ -10,20 +10,13 @@
 #include "arguments.h"
 #include "clock.h"
 #include "ctl.h"
+#include "ctl_lists.h"
 #include "ctl_set.h"
 #include "problem.h"
 
+#define REASON(name, bit, policy) {name, bit, policy},
 const struct throttle_reason throttle_reasons[] = {
-    {"gpu-idle", nvmlClocksEventReasonGpuIdle, -1},
-    {"applications-clocks", nvmlClocksEventReasonApplicationsClocksSetting, 6},
-    {"sw-power-cap", nvmlClocksEventReasonSwPowerCap, NVML_PERF_POLICY_POWER},
-    {"hw-slowdown", nvmlClocksThrottleReasonHwSlowdown, NVML_PERF_POLICY_BOARD_LIMIT},
-    {"sync-boost", nvmlClocksEventReasonSyncBoost, NVML_PERF_POLICY_SYNC_BOOST},
-    {"sw-thermal", nvmlClocksEventReasonSwThermalSlowdown, NVML_PERF_POLICY_THERMAL},
-    {"hw-thermal", nvmlClocksThrottleReasonHwThermalSlowdown, NVML_PERF_POLICY_THERMAL},
-    {"hw-power-brake", nvmlClocksThrottleReasonHwPowerBrakeSlowdown, NVML_PERF_POLICY_POWER},
-    {"display-clock", nvmlClocksEventReasonDisplayClockSetting, -1},
-    {NULL, 0, -1},
+    GS_THROTTLE_REASONS(REASON){NULL, 0, -1},
 };
 
 void ctl_throttle_help(void) {

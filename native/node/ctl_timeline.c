@@ -104,11 +104,10 @@ static bool prepare(struct change *change, uint64_t *seed, struct entry *entry) 
     }
     entry->verb = line->count > 1 ? ctl_verb(line->words[1]) : NULL;
     if (!entry->verb) {
-        problem(line->subject,
-                "no such command, got %s; there are xid, lost, ecc, set, throttle, nvlink-down, "
-                "fault, clear and "
-                "reset",
-                line->count > 1 ? line->words[1] : "nothing");
+        char names[128];
+        problem(line->subject, "no such command, got %s; there are %s",
+                line->count > 1 ? line->words[1] : "nothing",
+                ctl_verb_names(false, names, sizeof names));
         return false;
     }
     draw_gpu(change, seed, entry);

@@ -7,9 +7,13 @@ import json
 import subprocess
 import sys
 
+import jsonschema
+
+from tests.harness import versions
 from tests.node.fake_plugin import Plugin, wait_until
 from tests.node.node_root import NodeRoot, bare_environment
 
+SCHEMA = json.loads((versions.CHECKOUT / "docs/ctl-status.schema.json").read_text())
 CLIENT = """
 import ctypes, sys, pynvml as nvml
 def at(handle):
@@ -73,7 +77,9 @@ def ctl(node: NodeRoot, *words: object, code: int = 0, **options) -> subprocess.
 
 
 def status(node: NodeRoot, *words: object) -> dict:
-    return json.loads(ctl(node, "status", "--json", *words).stdout)
+    found = json.loads(ctl(node, "status", "--json", *words).stdout)
+    jsonschema.validate(found, SCHEMA)
+    return found
 
 
 def refused(node: NodeRoot, words: list[object], expected: list[str], code: int = 1, **options) -> None:

@@ -165,5 +165,5 @@ def test_the_table_tells_all(node: NodeRoot) -> None:
     assert lines[0].split() == ["GPU", "UUID", "HEALTH", "KUBELET", "MEMORY", "UTIL", "TEMP", "POD", "FAULTS"]
     assert lines[2].split()[:4] == ["1", uuids[1], "xid", "unknown"]
     assert lines[2].endswith("Xid 79")
-    assert lines[3].endswith("sw-thermal nvmlDeviceGetName=UNKNOWN (the first 3) after 5 ms")
+    assert lines[3].endswith("sw-thermal, nvmlDeviceGetName=UNKNOWN (the first 3) after 5 ms")
     assert lines[4:] == ["node: nvmlSystemGetNVMLVersion=NO_PERMISSION"]

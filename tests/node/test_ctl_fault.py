@@ -46,7 +46,14 @@ def test_each_process_has_its_own_count(node: NodeRoot) -> None:
                     assert answers.count("NVMLError_Timeout") == count
                     assert answers[:count] == ["NVMLError_Timeout"] * count
     assert status(node)["gpus"][0]["faults"] == [
-        {"function": "nvmlDeviceGetSerial", "code": "TIMEOUT", "count": 2, "delay_ms": 0}
+        {
+            "kind": "fault",
+            "ends_with": "clear",
+            "function": "nvmlDeviceGetSerial",
+            "code": "TIMEOUT",
+            "count": 2,
+            "delay_ms": 0,
+        }
     ]
 
 

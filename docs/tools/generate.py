@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What of docs/ is written by a program: the tables of ctl-status.md from ctl-status.schema.json, and in that the
+enumerations from the lists of native/.
+
+`python docs/tools/generate.py` shows what is out of date and exits 1; `--write` writes it. Called by `make check`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(CHECKOUT / "native/tools"))
+import fault_lists  # noqa: E402
+
+DOCS = CHECKOUT / "docs"
+COMMAND = "python docs/tools/generate.py --write"
+WIDTH = 100
+
+
+def enumerated(schema: dict) -> dict:
+    """With the lists of today."""
+    gpu = schema["properties"]["gpus"]["items"]["properties"]
+    kinds = {name: entry["properties"] for name, entry in schema["definitions"].items()}
+    reasons, keys = fault_lists.throttle_reasons(), fault_lists.set_keys()
+    gpu["throttle"]["items"]["enum"] = kinds["throttle"]["reason"]["enum"] = reasons
+    gpu["xids"]["items"]["maximum"] = kinds["xid"]["xid"]["maximum"] = fault_lists.number("GS_XID_MAX")
+    kinds["ecc"]["location"]["enum"] = fault_lists.ecc_locations()
+    kinds["set"]["key"]["enum"] = [key.name for key in keys]
+    kinds["set"]["unit"]["enum"] = list(dict.fromkeys(key.unit for key in keys))
+    kinds["fault"]["code"]["enum"] = list(fault_lists.return_codes(fault_lists.header()))
+    kinds["fault"]["delay_ms"]["maximum"] = fault_lists.number("GS_DELAY_MAX_SECONDS") * 1000
+    return schema
+
+
+def layout(value: object, indent: int = 0) -> str:
+    """JSON with everything that fits on a line on one line."""
+    flat = json.dumps(value, ensure_ascii=False)
+    if len(flat) + indent <= WIDTH or not isinstance(value, dict | list) or not value:
+        return flat
+    inner = " " * (indent + 2)
+    if isinstance(value, dict):
+        parts = [f"{inner}{json.dumps(key)}: {layout(item, indent + 2)}" for key, item in value.items()]
+        return "{\n" + ",\n".join(parts) + "\n" + " " * indent + "}"
+    return "[\n" + ",\n".join(inner + layout(item, indent + 2) for item in value) + "\n" + " " * indent + "]"
+
+
+def shape(entry: dict) -> str:
+    """Type and range in a few words."""
+    if "const" in entry:
+        return f"`{entry['const']}`"
+    if "enum" in entry:
+        return ", ".join(f"`{value}`" if value else "empty" for value in entry["enum"])
+    if entry["type"] == "array" and "type" in entry["items"] and entry["items"]["type"] != "object":
+        return f"list of {shape(entry['items'])}"
+    if "minimum" in entry:
+        high = entry.get("maximum")
+        return f"{entry['type']}, {entry['minimum']}" + ("–" + str(high) if high is not None else " or more")
+    return {"array": "list", "object": "map"}.get(entry["type"], entry["type"])
+
+
+def rows(properties: dict) -> Iterator[str]:
+    yield "| field | type, range | what it is |"
+    yield "|---|---|---|"
+    for name, entry in properties.items():
+        yield f"| `{name}` | {shape(entry)} | {entry['description']} |"
+
+
+def tables(schema: dict) -> str:
+    parts = ["## The node", *rows(schema["properties"])]
+    parts += ["", "## `gpus`: each GPU", *rows(schema["properties"]["gpus"]["items"]["properties"])]
+    parts += ["", "## `faults`, by `kind`"]
+    for name, entry in schema["definitions"].items():
+        parts += ["", f"### {name}", entry["description"], "", *rows(entry["properties"])]
+    return "\n".join(parts)
+
+
+def filled(text: str, section: str, content: str) -> str:
+    begin, end = f"<!-- {section}: generated, {COMMAND} -->", f"<!-- end of {section} -->"
+    before, _, rest = text.partition(begin)
+    _, found, after = rest.partition(end)
+    if not found:
+        raise SystemExit(f"docs/ctl-status.md: the lines `{begin}` and `{end}` are missing; put them back")
+    return f"{before}{begin}\n{content}\n{end}{after}"
+
+
+def outputs() -> dict[Path, str]:
+    """Every generated file and what should be in it."""
+    schema_file, page = DOCS / "ctl-status.schema.json", DOCS / "ctl-status.md"
+    schema = enumerated(json.loads(schema_file.read_text()))
+    return {schema_file: layout(schema) + "\n", page: filled(page.read_text(), "fields", tables(schema))}
+
+
+def main(arguments: list[str]) -> int:
+    if arguments not in ([], ["--write"]):
+        given = " ".join(arguments)
+        print(f"docs/tools/generate.py: unknown option, got {given}; give nothing or --write", file=sys.stderr)
+        return 2
+    stale = {path: text for path, text in outputs().items() if path.read_text() != text}
+    for path, text in stale.items():
+        if arguments:
+            path.write_text(text)
+            continue
+        name = str(path.relative_to(CHECKOUT))
+        old = path.read_text().splitlines(keepends=True)
+        sys.stdout.writelines(difflib.unified_diff(old, text.splitlines(keepends=True), name, f"{name} (fresh)"))
+    if stale and not arguments:
+        print(f"docs: {len(stale)} generated files are out of date; run {COMMAND}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
