@@ -79,6 +79,16 @@ def plugin_versions() -> dict:
     return _yaml(chart_dir() / "files" / "plugin-versions.yaml")
 
 
+def fault_lists() -> dict:
+    """What a fault can be made of: commands, keys, reasons, functions, return codes and their limits."""
+    return _yaml(chart_dir() / "files" / "faults.yaml")
+
+
+def boards() -> dict:
+    """By profile: its name, and what a fault can set on it."""
+    return _yaml(chart_dir() / "files" / "profiles.yaml")
+
+
 def chart_version() -> str:
     return _yaml(chart_dir() / "Chart.yaml")["version"]
 

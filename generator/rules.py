@@ -10,13 +10,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from posixpath import normpath
 
-from generator import chart
+from generator import chart, faults
 
 RELEASE_NAMESPACE = "default"
 _SYSTEM_NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
 _SYSTEM_DIRECTORIES = r"/(bin|boot|dev|etc|lib|lib64|proc|sbin|sys|usr)/.*|/var/(cache|lib|lock|log|run|spool|tmp)"
-_GPU = r"(?:0|[1-9][0-9]?|GPU-[0-9a-f-]{36})"  # one GPU of a fault's --gpu
-_ON = r" --gpu[ =]+[!-~]+"
 _SELECTOR_LABELS = ("app.kubernetes.io/name", "app.kubernetes.io/instance", "app.kubernetes.io/component")
 # Above this, the device plugin's allocator enumerates partitions without a limit of time.
 _ALLOCATOR_LIMIT = 12
@@ -31,7 +29,7 @@ class Broken:
 
 
 def broken(values: dict) -> Iterator[Broken]:
-    for rules in (_gpu, _faults, _branch, _paths, _namespaces, _pods, _plugin, _versions):
+    for rules in (_gpu, _faults, _allocation, _branch, _paths, _namespaces, _pods, _plugin, _versions):
         yield from rules(values)
 
 
@@ -62,24 +60,11 @@ def _gpu(values: dict) -> Iterator[Broken]:
 
 
 def _faults(values: dict) -> Iterator[Broken]:
-    last = int(values["gpuSim"]["deviceCount"]) - 1
-    for place, fault in enumerate(values["gpuSim"].get("faults") or []):
-        path = f"gpuSim.faults[{place}]"
-        for option in re.findall(r"--gpu([ =]+[!-~]*)?", fault):
-            named = option.lstrip(" =")
-            if not re.fullmatch(rf"all|{_GPU}(,{_GPU})*", named):
-                what = "does not name its GPUs as all, an index, a UUID, or several with commas"
-                yield Broken(path, what, f"give --gpu 0 to {last}", fault)
-                continue
-            for index in named.split(","):
-                if index.isdigit() and int(index) > last:
-                    yield Broken(path, "names a GPU that the node does not have", f"give --gpu 0 to {last}", fault)
-        if not fault.startswith("fault ") and "--gpu" not in fault:
-            yield Broken(path, "does not say which GPUs", "add --gpu with an index or all", fault)
-        for option in re.findall(r"--(?:root|plugin-dir|proc|timeout)\b", fault):
-            yield Broken(path, f"has {option}, which is the agent's business", "leave it out", fault)
-        if fault.startswith("xid ") and not re.fullmatch(rf"xid({_ON})? [1-9][0-9]{{0,2}}({_ON})?", fault):
-            yield Broken(path, "is not one Xid, 1 to 999, and --gpu", "write it as xid --gpu 3 79", fault)
+    for place, what, todo, line in faults.problems(values):
+        yield Broken(f"gpuSim.faults[{place}]", what, todo, line)
+
+
+def _allocation(values: dict) -> Iterator[Broken]:
     load = str((values.get("allocation") or {}).get("utilization") or "")
     low, dash, high = load.partition("-")
     if dash and int(low) > int(high):

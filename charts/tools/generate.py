@@ -3,7 +3,8 @@
 
 `python charts/tools/generate.py` shows what is out of date and exits 1; `--write` writes it. Called by `make check`.
 The comments of values.yaml become the descriptions of values.schema.json; both become the tables of README.md;
-native/profiles becomes files/profiles.yaml and the schema's list of profiles.
+native/profiles becomes files/profiles.yaml and the schema's list of profiles; the lists of what a fault can be made of
+become files/faults.yaml and the schema's list of commands.
 """
 
 from __future__ import annotations
@@ -19,6 +20,10 @@ import yaml
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 CHART = CHECKOUT / "charts/gpu-sim"
+sys.path.insert(0, str(CHECKOUT / "native/tools"))
+import fault_lists  # noqa: E402
+import profiles as native_profiles  # noqa: E402
+
 COMMAND = "python charts/tools/generate.py --write"
 WIDTH = 120
 
@@ -54,11 +59,59 @@ def load_profiles() -> list[dict]:
 def profiles_file(profiles: list[dict]) -> str:
     lines = [
         "# SPDX-License-Identifier: Apache-2.0",
-        f"# Generated from native/profiles by {COMMAND}: what the test pod and the notes say of a board.",
+        f"# Generated from native/profiles by {COMMAND}: what the test pod and the notes say of a board, and what a",
+        "# fault can set on it: [lowest, highest] in the key's unit; a key that is missing is not told by that board.",
     ]
     for profile in profiles:
-        name, memory = json.dumps(profile["product_name"]), profile["memory"]["total_mib"]
-        lines.append(f"{json.dumps(profile['name'])}: {{name: {name}, memoryMiB: {memory}}}")
+        facts = {
+            "name": profile["product_name"],
+            "memoryMiB": profile["memory"]["total_mib"],
+            "reservedMiB": profile["memory"]["reserved_mib"],
+            "nvlinks": profile["nvlink"]["links"],
+            "set": settable(native_profiles.config(profile)),
+        }
+        lines.append(f"{json.dumps(profile['name'])}: {json.dumps(facts)}")
+    return "\n".join(lines) + "\n"
+
+
+def settable(config: dict) -> dict[str, list[int]]:
+    """As range_on() of ctl_set.c has it. The highest of memory is left out: values may give the board another one."""
+    ranges = {}
+    for key in fault_lists.set_keys():
+        if key.feature and key.feature not in config["features"].split(" | "):
+            continue
+        low = -(-config[key.least] // key.scale) if key.least else key.low
+        of_memory = key.most == "memory_total"
+        high = config[key.most] // key.scale if key.most and not of_memory else key.high
+        ranges[key.name] = [low] if of_memory else [low, high]
+    return ranges
+
+
+def faults_file() -> str:
+    header = fault_lists.header()
+    functions = fault_lists.functions(header)
+    facts = {
+        "verbs": fault_lists.verbs(declarable=True),
+        "xidMax": fault_lists.number("GS_XID_MAX"),
+        "delaySeconds": fault_lists.number("GS_DELAY_MAX_SECONDS"),
+        "xidsOfGpu": fault_lists.number("GS_XIDS"),
+        "codesOfGpu": fault_lists.number("GS_FAULTS"),
+        "events": fault_lists.number("GS_EVENTS"),
+        "reasons": fault_lists.throttle_reasons(),
+        "computeModeGone": fault_lists.number("GS_COMPUTE_MODE_GONE"),
+        "set": {key.name: {"unit": key.unit, "range": key.kind == "READING"} for key in fault_lists.set_keys()},
+        "setKeys": [key.name for key in fault_lists.set_keys()],  # in their order, which Helm's maps do not keep
+        "codes": fault_lists.return_codes(header),
+        "codeNames": list(fault_lists.return_codes(header)),
+        "ofGpu": [name for name, of_gpu in functions.items() if of_gpu],
+        "ofNode": [name for name, of_gpu in functions.items() if not of_gpu],
+    }
+    lines = [
+        "# SPDX-License-Identifier: Apache-2.0",
+        f"# Generated from native/node/ctl_lists.h, native/src and nvml.h by {COMMAND}: what a fault can be made of.",
+        "# ofGpu, ofNode: the functions that a fault can be injected into, and whose it then is.",
+        *(f"{name}: {json.dumps(value)}" for name, value in facts.items()),
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -86,6 +139,8 @@ def described_schema(text: str, keys: list[Key], profiles: list[dict]) -> str:
         entry.clear()
         entry.update({"description": key.comment, **rest})
     property_of(schema, ("gpuSim", "profile"))["enum"] = [profile["name"] for profile in profiles]
+    verbs = "|".join(fault_lists.verbs(declarable=True))
+    property_of(schema, ("gpuSim", "faults"))["items"]["pattern"] = f"^({verbs})( [!-~]+)+$"
     return layout(schema) + "\n"
 
 
@@ -158,6 +213,7 @@ def outputs() -> dict[Path, str]:
     readme = filled(readme, "values", values_table(json.loads(schema_text), keys, values))
     table = yaml.safe_load((CHART / "files/plugin-versions.yaml").read_text())
     return {
+        CHART / "files/faults.yaml": faults_file(),
         CHART / "files/profiles.yaml": profiles_file(profiles),
         CHART / "values.schema.json": schema_text,
         CHART / "README.md": filled(readme, "plugin versions", plugin_table(table)),

@@ -7,6 +7,7 @@
 
 #define GS_XID_MAX 999
 #define GS_DELAY_MAX_SECONDS 10
+#define GS_COMPUTE_MODE_GONE 1 /* exclusive thread: no driver has it any more */
 
 /* name, function, may stand in a declaration, usage, about */
 #define GS_VERBS(X)                                                                                \

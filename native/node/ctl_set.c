@@ -15,7 +15,6 @@
 
 enum kind { READING, NUMBER32, NUMBER64, COMPUTE_MODE };
 
-/* Mode 1, exclusive thread, no driver has any more. */
 static const char COMPUTE_MODES[] = "0, 2 or 3";
 
 struct field {
@@ -94,7 +93,7 @@ static bool parse(const struct field *field, const char *text, uint64_t low, uin
         *dash = 0;
     }
     if (gs_parse_number(numbers, low, high, &value[0]) ||
-        (field->kind == COMPUTE_MODE && value[0] == 1)) {
+        (field->kind == COMPUTE_MODE && value[0] == GS_COMPUTE_MODE_GONE)) {
         return false;
     }
     value[1] = value[0];

@@ -57,7 +57,9 @@ def _lists() -> str:
 
 
 def number(name: str) -> int:
-    return int(re.search(rf"#define {name} (\d+)\n", _lists())[1])
+    """A limit, from the lists or from the inventory's layout."""
+    text = _lists() + (NATIVE / "src/inventory.h").read_text()
+    return int(re.search(rf"#define {name} (\d+)u?\s", text)[1])
 
 
 def verbs(declarable: bool = False) -> list[str]:

@@ -21,11 +21,11 @@ def reading(low, high) -> str:
     return f"{{{low}, {high}}}"
 
 
-def entry(p: dict) -> str:
-    """One initialiser of the C table. A reading's high end is the board under full load."""
+def config(p: dict) -> dict:
+    """Members of struct gs_config as C expressions; numbers are numbers."""
     identity, clocks, temperature, state = p["identity"], p["clocks"], p["temperature"], p["state"]
     bits = [FEATURES[name] for name in identity["features"]] + ["GS_HAS_NVSWITCH"] * p["nvlink"]["switched"]
-    config = {
+    return {
         "name": quote(p["product_name"]), "vbios": quote(identity["vbios"]),
         "board_part_number": quote(identity["board_part_number"]),
         "gpu_part_number": quote(identity["gpu_part_number"]),
@@ -57,6 +57,11 @@ def entry(p: dict) -> str:
         **{key: p["engines"][key] for key in ("decoders", "encoders", "jpegs", "ofas", "max_mig_devices")},
         "remap_banks": state["row_remap_banks"], "profile": quote(p["name"]),
     }  # fmt: skip
+
+
+def entry(p: dict) -> str:
+    """One initialiser of the C table. A reading's high end is the board under full load."""
+    clocks, temperature, state = p["clocks"], p["temperature"], p["state"]
     hot = temperature["gpu_max"] - 5
     values = {
         "slot": "GS_SLOT_PRESENT", "persistence_mode": int(state["persistence"]), "ecc_current": int(state["ecc"]),
@@ -77,7 +82,7 @@ def entry(p: dict) -> str:
     def braces(fields):
         return "{" + ", ".join(f".{key} = {value}" for key, value in fields.items()) + "}"
 
-    return f"    {{{quote(p['name'])},\n     {braces(config)},\n     {braces(values)}}}"
+    return f"    {{{quote(p['name'])},\n     {braces(config(p))},\n     {braces(values)}}}"
 
 
 def main(arguments: list[str]) -> int:

@@ -64,12 +64,14 @@ def test_every_option_named_by_a_rule_mends_it(chart: Charts) -> None:
 def test_every_rule_has_a_case() -> None:
     """The words of each rule, up to what depends on the values, are in some case."""
     source = (CHART / "templates/_validation.tpl").read_text()
-    rules = {
-        match.replace('\\"', '"').split("%")[0] for match in re.findall(r'\(printf "values:[^:]+: (.*?), got', source)
-    }
+    of_faults = (CHART / "templates/_validation_faults.tpl").read_text()
+    told = re.findall(r'\(printf "values:[^:]+: (.*?), got', source)
+    told_of_faults = re.findall(r'"gpu-sim.fault.tell" \(list (?:\$line|\.) (?:\(printf )?"(.*?)"', of_faults)
+    assert len(told_of_faults) == of_faults.count('include "gpu-sim.fault.tell"')
+    rules = {match.replace('\\"', '"').split("%")[0] for match in told + told_of_faults}
     elsewhere = {"must be a map", "must have a value", "plugin "}  # test_nulls.py and test_plugin_versions.py
     told = [mistake.message for case in BY_RULES for mistake in case.mistakes]
-    assert len(rules) > 12
+    assert len(rules) > 35
     assert {rule for rule in rules if not any(message.startswith(rule) for message in told)} <= elsewhere
 
 

@@ -38,9 +38,12 @@ def run(program: Path, *options: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture
 def copied(tmp_path: Path) -> Path:
-    """charts/ and the profiles, to be spoilt."""
-    shutil.copytree(CHECKOUT / "charts", tmp_path / "charts")
-    shutil.copytree(CHECKOUT / "native/profiles", tmp_path / "native/profiles")
+    """charts/ and what of it is generated from, to be spoilt."""
+    for part in ("charts", "native/profiles", "native/tools"):
+        shutil.copytree(CHECKOUT / part, tmp_path / part)
+    for part in ("native/node/ctl_lists.h", "native/src/return_codes.h", "native/src/inventory.h", "pyproject.toml"):
+        (tmp_path / part).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(CHECKOUT / part, tmp_path / part)
     return tmp_path
 
 
@@ -62,6 +65,11 @@ def test_everything_is_fresh() -> None:
             "name: t4",
             ["README.md", "profiles.yaml", "values.schema.json"],
         ),
+        ("native/profiles/tesla-t4.yaml", "max_mw: 70000", "max_mw: 71000", ["profiles.yaml"]),
+        ("native/node/ctl_lists.h", '"hw-power-brake"', '"brake"', ["faults.yaml"]),
+        ("native/node/ctl_lists.h", "temperature, 1, 0, 150", "temperature, 1, 0, 151", ["profiles.yaml"]),
+        ("native/node/ctl_lists.h", '"nvlink-down"', '"link-down"', ["faults.yaml", "values.schema.json"]),
+        ("native/src/inventory.h", "GS_XIDS 8u", "GS_XIDS 9u", ["faults.yaml"]),
         ("charts/gpu-sim/files/plugin-versions.yaml", '"0.18"', '"0.21"', ["README.md"]),
         ("charts/gpu-sim/README.md", "| `gpuSim.deviceCount` |", "| `gpuSim.count` |", ["README.md"]),
     ],

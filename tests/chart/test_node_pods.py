@@ -158,7 +158,7 @@ def test_what_a_gpu_shows_while_it_is_allocated(chart, tmp_path, values, memory:
 
 
 def test_faults_from_the_start_reach_the_agent_in_order(chart: Charts, tmp_path: Path) -> None:
-    lines = ["xid --gpu 3 79", "fault nvmlDeviceGetName UNKNOWN --gpu 0", "set --gpu 1 $(NODE_NAME)"]
+    lines = ["xid --gpu 3 79", "fault nvmlDeviceGetName UNKNOWN --gpu 0", "lost --gpu 1 #$(NODE_NAME)"]
     rendered = rendered_with(chart, tmp_path, {"gpuSim": {"faults": lines}})
     assert rendered.faults() == [line.replace("$", "$$") for line in lines]
     assert chart.render().faults() == []

@@ -17,6 +17,7 @@ from tests.node.node_root import NodeRoot
 
 pytestmark = pytest.mark.native
 
+LISTS = ("native/node/ctl_lists.h", "native/src/return_codes.h", "native/src/inventory.h")
 PAGE = versions.CHECKOUT / "docs/ctl-status.md"
 
 
@@ -197,7 +198,7 @@ def test_another_model_and_a_pods_load_are_no_fault(node: NodeRoot) -> None:
     ],
 )
 def test_a_page_that_is_not_fresh_is_noticed(tmp_path: Path, file: str, old: str, new: str, stale: list[str]) -> None:
-    for part in ("docs", "native/tools", "native/node/ctl_lists.h", "native/src/return_codes.h", "pyproject.toml"):
+    for part in ("docs", "native/tools", *LISTS, "pyproject.toml"):
         source, target = versions.CHECKOUT / part, tmp_path / part
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copytree(source, target) if source.is_dir() else shutil.copy(source, target)

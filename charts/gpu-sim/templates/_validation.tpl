@@ -11,7 +11,7 @@ Rules between keys, and those of one key for which a schema has no good words. E
 {{- fail (printf "\n\n%s\n" (join "\n" $missing)) -}}
 {{- end -}}
 {{- $problems := list -}}
-{{- range $rules := list "gpu" "branch" "paths" "namespaces" "pods" "plugin" "versions" -}}
+{{- range $rules := list "gpu" "faults" "branch" "paths" "namespaces" "pods" "plugin" "versions" -}}
 {{- $problems = concat $problems (include (printf "gpu-sim.problems.%s" $rules) $ | fromYamlArray) -}}
 {{- end -}}
 {{- if $problems -}}
@@ -72,31 +72,6 @@ Rules between keys, and those of one key for which a schema has no good words. E
 {{- end -}}
 {{- if and (eq .Values.gpuSim.uuidFormat "plain") (include "gpu-sim.usesCdi" .) -}}
 {{- $problems = append $problems (printf "values:gpuSim.uuidFormat: cannot be used with the CDI strategies, whose device names are real UUIDs, got \"plain\"; %s, or %s" (include "gpu-sim.set" (dict "root" $ "key" "devicePlugin.deviceListStrategy" "value" "{envvar}")) (include "gpu-sim.set" (dict "root" $ "key" "gpuSim.uuidFormat" "value" "rfc4122"))) -}}
-{{- end -}}
-{{- $last := sub (int .Values.gpuSim.deviceCount) 1 -}}
-{{- range $i, $fault := .Values.gpuSim.faults -}}
-{{- $none := include "gpu-sim.set" (dict "root" $ "key" "gpuSim.faults" "value" "null") -}}
-{{- range $option := regexFindAll "--gpu([ =]+[!-~]*)?" $fault -1 -}}
-{{- $named := regexReplaceAll "^--gpu[ =]*" $option "" -}}
-{{- if not (regexMatch "^(all|(0|[1-9][0-9]?|GPU-[0-9a-f-]{36})(,(0|[1-9][0-9]?|GPU-[0-9a-f-]{36}))*)$" $named) -}}
-{{- $problems = append $problems (printf "values:gpuSim.faults[%d]: does not name its GPUs as all, an index, a UUID, or several with commas, got %q; give --gpu 0 to %d, or %s" $i $fault $last $none) -}}
-{{- else -}}
-{{- range $index := splitList "," $named -}}
-{{- if and (regexMatch "^[0-9]+$" $index) (gt (int $index) (int $last)) -}}
-{{- $problems = append $problems (printf "values:gpuSim.faults[%d]: names a GPU that the node does not have, got %q; give --gpu 0 to %d, or %s" $i $fault $last $none) -}}
-{{- end -}}
-{{- end -}}
-{{- end -}}
-{{- end -}}
-{{- if and (not (hasPrefix "fault " $fault)) (not (contains "--gpu" $fault)) -}}
-{{- $problems = append $problems (printf "values:gpuSim.faults[%d]: does not say which GPUs, got %q; add --gpu with an index or all, or %s" $i $fault $none) -}}
-{{- end -}}
-{{- range $option := regexFindAll "--(root|plugin-dir|proc|timeout)\\b" $fault -1 -}}
-{{- $problems = append $problems (printf "values:gpuSim.faults[%d]: has %s, which is the agent's business, got %q; leave it out, or %s" $i $option $fault $none) -}}
-{{- end -}}
-{{- if and (hasPrefix "xid " $fault) (not (regexMatch "^xid( --gpu[ =]+[!-~]+)? [1-9][0-9]{0,2}( --gpu[ =]+[!-~]+)?$" $fault)) -}}
-{{- $problems = append $problems (printf "values:gpuSim.faults[%d]: is not one Xid, 1 to 999, and --gpu, got %q; write it as xid --gpu 3 79, or %s" $i $fault $none) -}}
-{{- end -}}
 {{- end -}}
 {{- $load := include "gpu-sim.allocationUtilization" . -}}
 {{- if contains "-" $load -}}
