@@ -13,6 +13,7 @@
 #include "ctl_lists.h"
 #include "ctl_set.h"
 #include "problem.h"
+#include "repair_hinder.h"
 
 enum { WORDS = 256, TIMEOUT_MAX = 3600 };
 
@@ -89,6 +90,7 @@ static int change_now(const struct ctl *ctl, const struct verb *verb, int count,
         return code;
     }
     code = verb->make(&change, count, words);
+    code = code == EXIT_FINE ? hinder_refuse(ctl, &change) : code;
     if (code == EXIT_FINE) {
         change_commit(&change);
     }

@@ -80,6 +80,7 @@ static bool make_all(struct change *change, const struct lines *lines, const str
     }
     if (plan->node_changed && old.declared) {
         ctl_clear_node_faults(change);
+        change->asked |= ctl_present(change); /* what the node had, the plugin met on all of them */
     }
     change->checking = !plan->changed && !plan->node_changed;
     for (size_t i = 0; i < lines->count; i++) {

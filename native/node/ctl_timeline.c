@@ -11,6 +11,7 @@
 #include "ctl.h"
 #include "ctl_lines.h"
 #include "problem.h"
+#include "repair_hinder.h"
 
 static const uint64_t LATEST_MS = 7u * 24 * 3600 * 1000;
 
@@ -149,6 +150,7 @@ static int play(const struct ctl *ctl, const struct entry *entries, size_t count
         int code = change_open(&change, ctl, true);
         if (code == EXIT_FINE) {
             code = make(&change, &entries[i]);
+            code = code == EXIT_FINE ? hinder_refuse(ctl, &change) : code;
             if (code == EXIT_FINE) {
                 change_commit(&change);
             }

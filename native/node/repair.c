@@ -16,6 +16,7 @@
 #include "plugin_health.h"
 #include "plugin_process.h"
 #include "problem.h"
+#include "repair_hinder.h"
 #include "repair_look.h"
 
 static const double RAISE_SECONDS = 0.3;
@@ -69,11 +70,12 @@ static int wait_for_kubelet(const struct ctl *ctl, const char *subject, struct l
         }
         double now = clock_seconds();
         if (now > deadline) {
-            char text[512];
+            char text[512], why[192];
             problem(subject,
-                    "cleared, but not repaired within %d s: waited for %s; see the device-plugin "
+                    "cleared, but not repaired within %d s: waited for %s; %ssee the device-plugin "
                     "container's log, then clear again",
-                    ctl->timeout, look_text(look, seen, missing, text, sizeof text));
+                    ctl->timeout, look_text(look, seen, missing, text, sizeof text),
+                    hinder_maybe(look->inventory, why, sizeof why));
             return EXIT_MACHINE;
         }
         /* The plugin listens a moment after it has registered: what it missed is raised again. */
@@ -181,8 +183,18 @@ int repair(const struct ctl *ctl, const char *subject, uint64_t asked, uint64_t 
     return code;
 }
 
+uint64_t repair_needed(const struct change *change) {
+    return change->cleared | (change->node_cleared ? change->asked : 0);
+}
+
 int ctl_after(const struct ctl *ctl, const struct change *change) {
+    char text[384];
     change_settle(change);
-    uint64_t broken = change->cleared | (change->node_cleared ? change->asked : 0);
-    return change->asked ? repair(ctl, change->subject, change->asked, broken) : EXIT_FINE;
+    /* A clear was refused then; a declaration is right as it stands, and waiting would not end. */
+    if (change->asked && ctl->plugin_dir && hinder_found(change, text, sizeof text)) {
+        notice(change->subject, "not repaired, since %s", text);
+        return EXIT_FINE;
+    }
+    return change->asked ? repair(ctl, change->subject, change->asked, repair_needed(change))
+                         : EXIT_FINE;
 }

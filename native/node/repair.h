@@ -9,6 +9,9 @@
 /* After the GPUs in `asked` were cleared, of which those in `broken` had what the plugin takes for their end. */
 int repair(const struct ctl *ctl, const char *subject, uint64_t asked, uint64_t broken);
 
+/* By slot: what a change takes away that the plugin may have met. */
+uint64_t repair_needed(const struct change *change);
+
 /* By slot: present GPUs that have an Xid which the plugin does not ignore. */
 uint64_t repair_standing(const struct gs_inventory *inventory);
 

@@ -81,6 +81,11 @@ uint64_t look_healthy(struct look *look) {
     return whole;
 }
 
+bool look_known(struct look *look) {
+    uint64_t whole;
+    return sort(look, &whole);
+}
+
 uint64_t look_unhealthy(struct look *look, uint64_t slots) {
     uint64_t whole;
     return sort(look, &whole) ? slots & ~whole : 0;

@@ -33,6 +33,8 @@ struct look {
 
 /* All that the kubelet has whole. */
 uint64_t look_healthy(struct look *look);
+/* Has a plugin ever registered? */
+bool look_known(struct look *look);
 /* Those of `slots` that the kubelet does not have, or has in part. */
 uint64_t look_unhealthy(struct look *look, uint64_t slots);
 /* Remembers what is there; everything that counts later must be newer. */

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A device plugin and a kubelet in one small program, for repairs: a real client of the library, real sockets, the
-checkpoint. As NVIDIA's it dies of a lost GPU while it starts, holds all for healthy at first, takes all away when the
-GPU of an event does not tell its UUID, never takes one back by itself, and looks anew on SIGHUP.
+checkpoint. As NVIDIA's it dies of a lost GPU while it starts, holds all for healthy at first, takes all away when a
+wait for an event fails or the GPU of one does not tell its UUID, never takes one back by itself, and looks anew on
+SIGHUP.
 
 Run as a script by plugin() below: FOLDER [--deaf SECONDS] [--stuck] [--mortal] [--early]; the last means that the
 kubelet writes its checkpoint for another reason just before the plugin registers, and late after it.
@@ -59,7 +60,10 @@ def serve(deaf: float, early: bool) -> None:
         time.sleep(1 if early else 0)
         report(sorted(healthy))
         time.sleep(deaf)
-        events = nvml.nvmlEventSetCreate()
+        try:
+            events = nvml.nvmlEventSetCreate()
+        except nvml.NVMLError:  # as NVIDIA's, which then hears of nothing
+            signal.pause()
         for handle in handles:
             nvml.nvmlDeviceRegisterEvents(handle, nvml.nvmlEventTypeXidCriticalError, events)
         Path("listening").touch()
@@ -67,6 +71,12 @@ def serve(deaf: float, early: bool) -> None:
             try:
                 event = nvml.nvmlEventSetWait_v2(events, 200)
             except nvml.NVMLError_Timeout:
+                continue
+            except nvml.NVMLError:  # as NVIDIA's, each time
+                if healthy:
+                    healthy = {}
+                    report([])
+                time.sleep(0.05)
                 continue
             with Path("xids").open("a") as xids:
                 xids.write(f"{event.eventData}\n")

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import subprocess
 from collections.abc import Callable
@@ -10,10 +11,17 @@ from pathlib import Path
 
 import pytest
 
+from tests.harness import versions
 from tests.harness.wait import wait_until
 from tests.plugin.stage import Stage
 
 pytestmark = pytest.mark.native
+
+# function, a code that the plugin takes for an answer, whether it starts: what `ctl clear` refuses to repair.
+HINDERING = re.findall(
+    r'\{"(nvml\w+)", NVML_(?:ERROR_)?(\w+), (true|false)\}',
+    (versions.CHECKOUT / "native/node/repair_hinder.c").read_text(),
+)
 
 
 @pytest.fixture
@@ -101,3 +109,23 @@ def test_one_lost_gpu_fails_every_preferred_allocation_and_the_next_start(
     stage.signal(signal.SIGHUP)
     assert stage.ended() == 1
     assert "GPU is lost" in stage.said()
+
+
+@pytest.mark.parametrize(("function", "harmless", "starts"), HINDERING, ids=[row[0] for row in HINDERING])
+def test_what_ctl_clear_takes_for_a_hindrance_is_one(
+    stage: Stage, start: Callable, ctl: Callable, function: str, harmless: str, starts: str
+) -> None:
+    assert len(HINDERING) > 8
+    start()
+    wait_said(stage, "Ignoring the following XIDs")
+    if harmless != "SUCCESS":
+        ctl("fault", function, harmless)
+        begin_again(stage)
+        wait_said(stage, "Ignoring the following XIDs", 2)
+        assert health(stage) == ["Healthy"] * 3
+    ctl("fault", function, "UNKNOWN")
+    stage.signal(signal.SIGHUP)
+    if starts == "true":
+        wait_health(stage, "Unhealthy", "Unhealthy", "Unhealthy")
+    else:
+        assert stage.ended() == 1
