@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The notes: the label command first, then what to do next, then warnings of what was seen in the cluster."""
+"""The notes: what to label and how, then what to do next, then warnings of what was seen in the cluster."""
 
 from __future__ import annotations
 
@@ -10,12 +10,16 @@ from tests.chart.server_install import Install, daemon_set, namespace
 pytestmark = pytest.mark.helm
 
 
-def test_notes_begin_with_the_label_command(install: Install) -> None:
+def test_notes_begin_with_what_to_label_and_how(install: Install) -> None:
     _, notes = install("--set", "nodeSelector.pool=a,gpuSim.deviceCount=7,gpuSim.profile=tesla-t4")
-    assert notes.splitlines()[0] == "kubectl label node <node> gpu-sim=true pool=a"
-    assert "7 x Tesla T4 with 15360 MiB" in notes
-    assert "Nodes without\nall of these labels are left alone." in notes
-    assert "Nodes without\nthis label are left alone." in install()[1]
+    assert notes.splitlines()[:5] == [
+        "Label each node that is to have 7 x Tesla T4 with 15360 MiB:",
+        "",
+        "  kubectl label node <node> gpu-sim=true pool=a",
+        "",
+        "Nodes without all of these labels are left alone.",
+    ]
+    assert "Nodes without this label are left alone." in install()[1]
     assert "helm test rel-a -n ns-a --logs" in notes
     assert "helm uninstall rel-a -n ns-a" in notes
     assert "WARNING" not in notes
@@ -25,7 +29,7 @@ def test_notes_of_a_dedicated_branch(install: Install) -> None:
     _, notes = install(
         "--set", "branch.slug=feat-x,branch.dedicated=true,gpuSim.memoryMB=16777216,gpuSim.deviceName=A B"
     )
-    assert notes.splitlines()[0] == "kubectl label node <node> gpu-sim=true gpu-sim.io/branch=feat-x"
+    assert notes.splitlines()[2] == "  kubectl label node <node> gpu-sim=true gpu-sim.io/branch=feat-x"
     assert "kubectl taint node <node> gpu-sim.io/branch=feat-x:NoSchedule" in notes
     assert 'tolerations: [{key: gpu-sim.io/branch, operator: Equal, value: "feat-x"}]' in notes
     assert "4 x A B with 16777216 MiB" in notes
