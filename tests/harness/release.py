@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What `make up` installs: by a values file, or for a branch by the command that the generator prints.
 
-Called by up. A file of the branch that is there already is used as it is: somebody may have edited it.
+Called by up. A file of the branch that is there already is used as it is: somebody may have edited it. One that is made
+is told, with branches of nearly that name: a mistyped name would otherwise pass for a new branch.
 """
 
 from __future__ import annotations
 
+import difflib
 import shlex
 import sys
 from dataclasses import dataclass
@@ -13,6 +15,7 @@ from pathlib import Path
 
 import yaml
 
+from generator.quoting import escape_unprintable, shell_word
 from tests.harness import command
 from tests.harness.cluster import Cluster
 from tests.harness.runs import RunError
@@ -28,6 +31,7 @@ class Release:
     argv: list[str]  # of helm, from "install" on
     slug: str = ""
     dedicated: bool = False
+    made: str = ""  # a sentence, where a values file was made
 
     @property
     def name(self) -> str:
@@ -58,7 +62,31 @@ def for_branch(branch: str, dedicated: bool) -> Release:
         argv = _helm_argv(said.err)
         argv[argv.index("-f") + 1] = str(file)
         return Release(argv, slug, bool(there.get("dedicated")))
-    return Release(_helm_argv(_generate(f"--branch={branch}", *more).out), slug, dedicated)
+    near = _near(branch)
+    argv = _helm_argv(_generate(f"--branch={branch}", *more).out)
+    return Release(argv, slug, dedicated, "" if there else _made(branch, argv[argv.index("-f") + 1], near))
+
+
+def _made(branch: str, file: str, near: list[str]) -> str:
+    told = f"gpu-sim: {file} is new, made for branch {escape_unprintable(branch)}"
+    if not near:
+        return told
+    names = escape_unprintable(", ".join(near))
+    first = shell_word(f"BRANCH={near[0]}")
+    return f"{told}; is another meant? near are {names}: make up {first}, and delete {file}"
+
+
+def _near(branch: str) -> list[str]:
+    """Other branches that have a values file or that git knows, the nearest first."""
+    known = {str(_branch_of(file).get("name") or "") for file in (CHECKOUT / "values").glob("*.yaml")}
+    listed = command.run(
+        ["git", "for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads"], cwd=CHECKOUT, check=False
+    )
+    known |= set(listed.out.splitlines()) if not listed.code else set()
+    if branch in listed.out.splitlines():
+        return []
+    lowered = {name.lower(): name for name in sorted(known - {"", branch})}
+    return [lowered[name] for name in difflib.get_close_matches(branch.lower(), lowered, n=5, cutoff=0.7)]
 
 
 def _branch_of(file: Path) -> dict:

@@ -97,7 +97,10 @@ class Up:
     @cached_property
     def asked(self) -> Release:
         """What to install. Made once: for a branch it runs the generator."""
-        return wanted(self.options.branch, self.options.values, self.options.dedicated)
+        asked = wanted(self.options.branch, self.options.values, self.options.dedicated)
+        if asked.made:
+            self.progress.say(asked.made)
+        return asked
 
     def _release_early(self, helm: Helm) -> None:
         """Wrong values or branch names must cost neither a start nor a cluster that is up."""

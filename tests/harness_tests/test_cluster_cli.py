@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from tests.harness import arguments, cli, release, runs
+from tests.harness import arguments, cli, release, runs, up
 from tests.harness.release import DOCUMENTED, wanted
 from tests.harness.runs import RunError
 from tests.harness.up import Options
@@ -134,7 +136,7 @@ def test_wrong_wishes_are_refused(branch, values, dedicated, message):
 
 @pytest.fixture
 def values_folder(tmp_path, monkeypatch):
-    """The generator writes into a folder of the test's own."""
+    """The generator writes into a folder of the test's own, which is no repository."""
     original = release._generate
 
     def elsewhere(*words: str):
@@ -144,7 +146,12 @@ def values_folder(tmp_path, monkeypatch):
     (tmp_path / "values").mkdir()
     monkeypatch.setattr(release, "_generate", elsewhere)
     monkeypatch.setattr(release, "CHECKOUT", tmp_path)
-    monkeypatch.setattr(release.command, "run", lambda argv, cwd, run=release.command.run: run(argv, cwd=CHECKOUT))
+    real = release.command.run
+
+    def run(argv, cwd, **more):
+        return SimpleNamespace(code=128, out="no repository") if argv[0] == "git" else real(argv, cwd=CHECKOUT, **more)
+
+    monkeypatch.setattr(release.command, "run", run)
     return tmp_path / "values"
 
 
@@ -164,3 +171,48 @@ def test_a_file_of_the_branch_that_is_there_is_used_as_it_is(values_folder):
     assert made.argv == ["install", "gpu-sim-feat-q", "charts/gpu-sim", "-f", "values/feat-q.yaml"]
     assert made.dedicated
     assert file.read_text() == edited
+    assert made.made == ""
+
+
+def other(folder: Path, name: str) -> Path:
+    file = folder / f"{name.replace('/', '-')}.yaml"
+    file.write_text(f"branch: {{name: {json.dumps(name)}, slug: x}}\n")
+    return file
+
+
+def test_a_new_file_is_told_with_branches_of_nearly_that_name(values_folder):
+    files = [other(values_folder, name) for name in ("feat-p", "Feature/Q", "main", "feat-quality")]
+    file = values_folder / "feat-q.yaml"
+    assert wanted("feat-q", None, False).made == (
+        f"gpu-sim: {file} is new, made for branch feat-q; is another meant? near are feat-p: make up BRANCH=feat-p, "
+        f"and delete {file}"
+    )
+    assert wanted("feat-q", None, False).made == "", "it is there now"
+    file.unlink()
+    files[0].unlink()
+    assert wanted("feat-q", None, False).made == f"gpu-sim: {file} is new, made for branch feat-q"
+
+
+def test_branches_of_git_are_near_and_one_that_git_has_is_no_mistake(values_folder, monkeypatch):
+    real = release.command.run
+    branches = ["feature-one", "feat one", "zebra"]
+
+    def run(argv, **more):
+        if argv[0] == "git":
+            assert more["cwd"] == values_folder.parent
+            return SimpleNamespace(code=0, out="".join(f"{name}\n" for name in branches))
+        return real(argv, **more)
+
+    monkeypatch.setattr(release.command, "run", run)
+    assert release._near("feature-won") == ["feature-one"]
+    branches.append("feature-won")
+    assert release._near("feature-won") == []
+    assert release._near("feat-one") == ["feat one", "feature-one", "feature-won"]
+
+
+def test_what_was_made_is_said_before_anything_is_started(monkeypatch):
+    said = []
+    monkeypatch.setattr(up, "wanted", lambda *_: release.Release(["install", "r"], made="it is new"))
+    work = up.Up(up.Options("x", branch="b"), SimpleNamespace(say=said.append))
+    assert work.asked.name == work.asked.name == "r"
+    assert said == ["it is new"], "told once"
