@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import threading
 from xml.etree import ElementTree
 
 import pytest
 
+from tests.harness import heartbeat
 from tests.harness.audit import command, junit
 from tests.harness.audit.judge import Judge, Violation
 from tests.harness.audit.settle import SETTLE
@@ -36,7 +38,8 @@ def test_the_xml_has_every_rule_and_every_sentence(tmp_path):
 class FakeAudit:
     def __init__(self, violations=(), nodes=("n1",), ends=None):
         self.violations, self.nodes, self.judge = list(violations), set(nodes), Judge()
-        self.ends, self.asked = ends, None
+        self.ends, self.asked, self.told = ends, None, []
+        self.say = self.told.append
 
     def watch(self, seconds=None):
         self.asked = ("watch", seconds)
@@ -45,6 +48,9 @@ class FakeAudit:
 
     def once(self):
         self.asked = ("once",)
+
+    def counts(self):
+        return {"checks": 7, "violations": len(self.violations)}
 
     def summary(self):
         return "THE TABLE"
@@ -80,3 +86,24 @@ def test_a_report_that_cannot_be_written_is_refused_before_anything_is_watched(t
     with pytest.raises(RunError, match=r"junit: its folder must be there, got '.*/none/a\.xml'"):
         command.run(None, False, None, str(tmp_path / "none/a.xml"), audit)
     assert audit.asked is None
+
+
+def test_one_that_watches_tells_its_counts_while_it_does(monkeypatch, capsys):
+    monkeypatch.setattr(heartbeat, "EVERY_S", 0.01)
+    audit = FakeAudit()
+    beaten = threading.Event()
+
+    def say(text):
+        audit.told.append(text)
+        beaten.set()
+
+    audit.say = say
+    audit.watch = lambda seconds: beaten.wait(10)
+    assert command.run(None, True, None, None, audit) == 0
+    assert audit.told[0] == "gpu-sim: after 0 s: checks 7, violations 0"
+    told = len(audit.told)
+    audit.watch = lambda seconds: None
+    monkeypatch.setattr(heartbeat, "EVERY_S", 60)
+    command.run(None, True, None, None, audit)
+    command.run(None, False, None, None, audit)
+    assert len(audit.told) == told, "it went on after its end"

@@ -143,3 +143,7 @@ def test_a_soak_that_did_too_little_is_red(tmp_path):
     assert soak._too_little() == []
     assert soak.summary().splitlines()[1] == "  pods run                            22"
     assert soak.summary().splitlines()[-1] == "seed 3: run it again with SEED=3 SECONDS=60"
+    assert soak._alive() == (
+        "60 s are planned; pods run 22, refused 13, allocations checked 1, checks 0, faults 0, repairs 0, kills 8, "
+        "upgrades 0, violations 0, problems 0"
+    )

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`make audit`: once, until all is certain, or watching. The table is printed however it ends, even by Ctrl-C.
+"""`make audit`: once, until all is certain, or watching, with its counts once a minute. The table is printed however it
+ends, even by Ctrl-C.
 
 Called by cli. Exit codes: 0 nothing is wrong, 1 violations or nothing to check, 130 interrupted.
 """
@@ -13,6 +14,7 @@ from pathlib import Path
 from tests.harness.audit import junit
 from tests.harness.audit.watch import Audit
 from tests.harness.cluster import Cluster
+from tests.harness.heartbeat import Heartbeat, counted
 from tests.harness.runs import RunError
 
 INTERRUPTED = 130
@@ -26,7 +28,8 @@ def run(cluster: Cluster, watch: bool, seconds: float | None, report: str | None
     started, code = time.monotonic(), 0
     try:
         if watch or seconds:
-            audit.watch(seconds)
+            with Heartbeat(audit.say, lambda: counted(audit.counts())):
+                audit.watch(seconds)
         else:
             audit.once()
     except KeyboardInterrupt:

@@ -121,14 +121,16 @@ class Audit:
             raise self.failed
 
     # ---- what came out ----
-    def summary(self) -> str:
+    def counts(self) -> dict[str, int]:
         judge = self.judge
-        rows = [
-            ["nodes checked", len(self.nodes)],
-            ["pods seen", len(judge.seen)],
-            ["allocations checked", len(judge.allocations)],
-            ["checks", judge.checks],
-            ["pods refused by a kubelet", len(judge.refused)],
-            ["violations", len(judge.violations)],
-        ]
-        return table(["AUDIT", "COUNT"], rows)
+        return {
+            "nodes checked": len(self.nodes),
+            "pods seen": len(judge.seen),
+            "allocations checked": len(judge.allocations),
+            "checks": judge.checks,
+            "pods refused by a kubelet": len(judge.refused),
+            "violations": len(judge.violations),
+        }
+
+    def summary(self) -> str:
+        return table(["AUDIT", "COUNT"], [list(row) for row in self.counts().items()])

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from tests.harness.audit import Audit
 from tests.harness.cluster import Cluster
+from tests.harness.heartbeat import Heartbeat, counted
 from tests.harness.soak import kills, memory
 from tests.harness.soak.churn import Churn, is_given
 from tests.harness.soak.plan import KILL_EVERY_S, NODES_OWN, OURS, Action, plan
@@ -54,7 +55,7 @@ class Soak:
         self.log.parent.mkdir(parents=True, exist_ok=True)
         self.log.write_text(f"seed {self.seed}, {self.seconds:g} s, nodes {' '.join(self.nodes)}\n")
         self.scene.prepare()
-        with self.audit:
+        with self.audit, Heartbeat(self.say, self._alive):
             self.audit.store.wait(60)
             self._started = time.monotonic()
             self._work()
@@ -127,6 +128,23 @@ class Soak:
             wait_until("the last pods to leave", gone, EMPTY_S, seen=lambda: self.churn.living)
         except WaitTimeout as error:
             self.problems.append(str(error))
+
+    def _alive(self) -> str:
+        done, churn = self.workers.done, self.churn
+        return f"{self.seconds:g} s are planned; " + counted(
+            {
+                "pods run": churn.ran,
+                "refused": churn.refused,
+                "allocations checked": len(self.audit.judge.allocations),
+                "checks": self.audit.judge.checks,
+                "faults": done["fault"],
+                "repairs": done["repair"],
+                "kills": sum(done[f"kill {victim}"] for victim in (*OURS, *NODES_OWN)),
+                "upgrades": done["upgrade"],
+                "violations": len(self.audit.violations),
+                "problems": len(self.problems),
+            }
+        )
 
     # ---- what came out ----
     def _too_little(self) -> list[str]:
