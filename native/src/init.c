@@ -108,7 +108,7 @@ static int open_inventory(char path[GS_PATH_SIZE], struct gs_error *error) {
  * them; without any node, as in a plain process, all that are configured. */
 static void choose_visible(const struct gs_inventory *inventory, uint32_t count, const char *root,
                            struct gs_snapshot *next) {
-    uint32_t nodes = 0;
+    uint32_t nodes = 0, all = 0;
     for (uint32_t slot = 0; root && slot < GS_SLOTS; slot++) {
         const struct gs_gpu *gpu =
             slot < inventory->header.gpu_slots ? gs_gpu_at(inventory, slot) : NULL;
@@ -118,10 +118,11 @@ static void choose_visible(const struct gs_inventory *inventory, uint32_t count,
             next->order[nodes++] = slot;
         }
     }
-    next->count = nodes;
     for (uint32_t slot = 0; !nodes && slot < count; slot++) {
-        next->order[next->count++] = slot;
+        next->order[all++] = slot;
     }
+    next->count =
+        nodes ? nodes : all; /* once: a getter may still be in the last but one snapshot */
 }
 
 static void publish(struct gs_snapshot *next, const struct gs_inventory *live, uint32_t count) {
@@ -149,6 +150,15 @@ static void publish(struct gs_snapshot *next, const struct gs_inventory *live, u
     }
     next->inventory = live ? live : &own;
     __atomic_store_n(&current, (uint32_t)(next - snapshots), __ATOMIC_RELEASE);
+}
+
+/* What was asked for is in `own`. Built anew only for another wish: getters of other threads read it meanwhile. */
+static int build_own(const struct gs_spec *spec, struct gs_error *error) {
+    int built = own.header.file_state == GS_FILE_LIVE;
+    if (built && memcmp(&own.header.node[0].spec, spec, sizeof *spec) == 0) {
+        return 0;
+    }
+    return gs_build(spec, &own, sizeof own, error);
 }
 
 static nvmlReturn_t load(void) {
@@ -181,7 +191,7 @@ static nvmlReturn_t load(void) {
     }
     uint32_t count = spec.count;
     if (!live || overridden) {
-        if (gs_build(&spec, &own, sizeof own, &error)) {
+        if (build_own(&spec, &error)) {
             gs_debug(error.text);
             return NVML_ERROR_INVALID_ARGUMENT;
         }
