@@ -44,6 +44,18 @@ def test_devices(native: Path, count: int, profile: str, name: str, memory: int,
         assert gpu["processes"] == [0, 0, 0]
 
 
+def test_process_lists_that_outgrow_the_first_question(native: Path, root) -> None:
+    """go-nvml asks with room for one process and doubles it for as long as it is told that there are more."""
+    driver = root(count=3)
+    for slot, kinds in ((1, (1,)), (2, (1, 1, 1, 2, 2, 4))):
+        for number, kind in enumerate(kinds):
+            driver.process(slot, 4000 + number, kind, 1 << 30, "train")
+    argv = [go_build.client(), "-library", driver.libraries / "libnvidia-ml.so.1", "devices"]
+    done = driver.run(argv)
+    assert done.returncode == 0, done.stderr
+    assert [gpu["processes"] for gpu in json.loads(done.stdout)] == [[0, 0, 0], [1, 0, 0], [3, 2, 1]]
+
+
 def test_links_are_complete_and_symmetric(native: Path) -> None:
     table = ask(native, "links", DEVICE_COUNT=6)
     assert sorted(table) == [str(i) for i in range(6)]
