@@ -15,7 +15,6 @@ from tests.harness.wait import WaitTimeout, wait_until
 
 REFUSED = "FaultsRefused"
 DECLARED = ("FaultsApplied", REFUSED)
-LABEL_COMMAND = "kubectl label node <node> gpu-sim=true"
 # Its controller tries again at once and then ever later: what it has said for so long, it will go on saying.
 REFUSED_S = 4
 
@@ -135,8 +134,11 @@ def wait_usable(kube: Kube, goal: Goal, deadline_s: float = 120, reads: int = 2)
         )
     nodes = intended_nodes(kube, item)
     if not nodes:
-        wanted = ",".join(f"{k}={v}" for k, v in item["spec"]["template"]["spec"].get("nodeSelector", {}).items())
-        raise RolloutError(f"release {goal.release}: no node has the label {wanted}, got 0 nodes; {LABEL_COMMAND}")
+        wanted = [f"{k}={v}" for k, v in item["spec"]["template"]["spec"].get("nodeSelector", {}).items()]
+        raise RolloutError(
+            f"release {goal.release}: no node has the label {','.join(wanted)}, got 0 nodes; "
+            f"kubectl label node <node> {' '.join(wanted)}"
+        )
 
     def counts() -> dict[str, tuple]:
         return {node: kube.gpus(node) for node in nodes}

@@ -135,7 +135,7 @@ def test_a_refusal_that_is_over_counts_no_more():
 
 def test_no_node_is_a_failure_that_names_the_label_command():
     nobody = daemonset({"gpu-sim": "true", "gpu-sim.io/branch": "x"}, desiredNumberScheduled=0, numberReady=0)
-    with pytest.raises(RolloutError, match=r"got 0 nodes; kubectl label node <node> gpu-sim=true$"):
+    with pytest.raises(RolloutError, match=r"got 0 nodes; kubectl label node <node> gpu-sim=true gpu-sim.io/branch=x$"):
         rollout.wait_usable(FakeKube(nobody), Goal("r", 5), 60)
     with pytest.raises(RolloutError, match="has no DaemonSet"):
         rollout.wait_usable(FakeKube(None), Goal("r", 5), 60)
