@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The scheduler and the API treat these GPUs as they treat any: waiting, quotas, priorities, refusals."""
 
+import time
+
 import pytest
 
 from tests.e2e.scenes import gpu_pod, load, on_node
@@ -11,6 +13,7 @@ from tests.harness.wait import wait_until
 pytestmark = pytest.mark.cluster
 
 TWO = {"deviceCount": 2, "profile": "tesla-t4", "memoryMB": 12345}
+GRACE_S = 4  # of the patient pod, which ends no sooner
 
 
 @pytest.fixture
@@ -49,6 +52,31 @@ def test_a_finished_pod_frees_its_gpus_at_once(two_gpus, namespace):
 def _finishing_container() -> dict:
     (pod,) = load("gpu-pod")
     return {**pod["spec"]["containers"][0], "command": ["/bin/sh", "-c", "true"]}
+
+
+def test_a_terminating_pod_holds_its_gpus_until_its_program_has_ended(two_gpus, stage, namespace):
+    patient = next(item for item in load("preemption") if item["metadata"]["name"] == "patient")
+    del patient["spec"]["priorityClassName"]
+    namespace.create(*on_node([patient], two_gpus))
+    namespace.wait_phase("patient", "Running", 30)
+    namespace.kube.delete("v1", "Pod", "patient", namespace.name, grace_s=GRACE_S, deadline_s=None)
+    namespace.create(gpu_pod("next", 1, two_gpus))
+    since = time.monotonic()
+
+    def ended() -> bool:
+        phase, gone = namespace.phase("next"), namespace.pod("patient") is None
+        assert gone or phase == "Pending", "the GPUs were given away while their program ran"
+        return gone
+
+    wait_until("the patient pod to end", ended, 30)
+    assert time.monotonic() - since > GRACE_S - 1, "it ended at once: nothing was tried"
+    # One that is forced out of the API ends later than it is gone there.
+    namespace.wait_phase("next", "Running", 30)
+    for times in range(5):
+        namespace.delete_pods("next" if times == 0 else f"forced-{times - 1}")
+        namespace.create(gpu_pod(f"forced-{times}", 2, two_gpus))
+        namespace.wait_phase(f"forced-{times}", "Running", 30)
+    assert {pod for _, pod in stage.allocations(two_gpus)} == {"forced-4"}
 
 
 def test_a_quota_refuses_what_goes_beyond_it(two_gpus, namespace):
@@ -97,7 +125,9 @@ def test_an_urgent_pod_takes_the_place_of_a_patient_one(two_gpus, namespace, clu
             together.append(phases)
         return phases[1] == "Running"
 
+    since = time.monotonic()
     wait_until("the urgent pod to run", urgent_runs, 40, seen=lambda: namespace.unschedulable("urgent"))
+    assert time.monotonic() - since > GRACE_S - 1, "the patient pod gave way at once: nothing was tried"
     assert not together, "both pods ran at once on 2 GPUs, of which they ask for 3"
     assert two_gpus in nominated, f"the scheduler never reserved the node; nominated: {nominated}"
     assert namespace.phase("patient") is None, "the victim should be gone"
