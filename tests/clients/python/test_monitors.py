@@ -67,13 +67,21 @@ def test_gpustat_shows_every_gpu_of_every_profile(root, monitors, profile):
     assert power < gpus[2]["power.draw"] < limit
 
 
-def test_nvitop_shows_every_gpu(root, monitors):
-    driver = root(count=3, profile="h100-80gb-hbm3")
+# As nvitop writes a board's name and memory.
+NVITOP = {"a100-sxm4-40gb": ("A100-SXM4-40GB", "40.00GiB"), "h100-80gb-hbm3": ("H100 80GB HBM3", "79.65GiB"),
+          "tesla-t4": ("Tesla T4", "15360MiB")}  # fmt: skip
+
+
+@pytest.mark.parametrize("profile", NVITOP)
+def test_nvitop_shows_every_gpu_of_every_profile(root, monitors, profile):
+    (short, memory), (_, _, temperature, power, limit) = NVITOP[profile], PROFILES[profile]
+    driver = root(count=3, profile=profile)
     driver.process(2, os.getpid(), 1, 1 << 30, "pytest")
     result = driver.run([sys.executable, "-m", "nvitop", "-1", "--ascii"], **monitors)
     assert result.returncode == 0, result.stderr
-    lines = [line.split() for line in result.stdout.splitlines()]
-    assert [line[1:5] for line in lines if "HBM3" in line] == [[str(i), "H100", "80GB", "HBM3"] for i in range(3)]
-    usage = [" ".join(line) for line in lines if "700W" in line]
-    assert usage == [f"| N/A 29C P0 69W / 700W | {used} / 79.65GiB | 0% Default |" for used in ("0B", "0B", "1024MiB")]
-    assert any(line[1:4] == ["2", str(os.getpid()), "C"] for line in lines)
+    lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
+    assert [line.split()[1] for line in lines if short in line] == ["0", "1", "2"]
+    board = f"N/A {temperature}C P0 {power + 1}W / {limit}W"  # it rounds up
+    usage = [line for line in lines if f"{limit}W" in line]
+    assert usage == [f"| {board} | {used} / {memory} | 0% Default |" for used in ("0B", "0B", "1024MiB")]
+    assert any(line.split()[1:4] == ["2", str(os.getpid()), "C"] for line in lines)
