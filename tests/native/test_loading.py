@@ -16,12 +16,12 @@ from tests.harness import cache, command, native_build, native_dir, needs, versi
 pytestmark = pytest.mark.native
 
 # The whole of what it takes from libc: files, memory, text, the clock. No thread, no output but write, no allocation,
-# no exit, no handler of anything: a name more is a decision. It sleeps where a fault says that a call takes long; bcmp is
-# what clang makes of a memcmp that is only compared with 0.
+# no exit, no handler of anything: a name more is a decision. It sleeps where a fault says that a call takes long;
+# bcmp is what clang makes of a memcmp that is only compared with 0.
 TAKEN = {
-    "__errno_location", "access", "bcmp", "clock_gettime", "close", "getenv", "getpid", "memchr", "memcmp", "memcpy", "memmove",
-    "memset", "mmap", "munmap", "nanosleep", "open", "read", "sched_yield", "strchr", "strcmp", "strcpy", "strcspn",
-    "strerror", "strlen", "strncmp", "strrchr", "strstr", "syscall", "uname", "write",
+    "__errno_location", "access", "bcmp", "clock_gettime", "close", "getenv", "getpid", "memchr", "memcmp", "memcpy",
+    "memmove", "memset", "mmap", "munmap", "nanosleep", "open", "read", "sched_yield", "strchr", "strcmp", "strcpy",
+    "strcspn", "strerror", "strlen", "strncmp", "strrchr", "strstr", "syscall", "uname", "write",
 }  # fmt: skip
 START_FILES = {"__cxa_finalize"}  # what gcc's own start files take
 EXECUTE, WRITE = 1, 2
