@@ -9,7 +9,6 @@ become files/faults.yaml and the schema's list of commands.
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 import sys
@@ -22,9 +21,11 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 CHART = CHECKOUT / "charts/gpu-sim"
 sys.path.insert(0, str(CHECKOUT / "native/tools"))
 import fault_lists  # noqa: E402
+import generated  # noqa: E402
 import profiles as native_profiles  # noqa: E402
 
-COMMAND = "python charts/tools/generate.py --write"
+PROGRAM = "charts/tools/generate.py"
+COMMAND = f"python {PROGRAM} --write"
 WIDTH = 120
 
 
@@ -195,49 +196,22 @@ def plugin_table(table: dict) -> str:
     return "\n".join(rows)
 
 
-def filled(text: str, section: str, content: str) -> str:
-    begin, end = f"<!-- {section}: generated, {COMMAND} -->", f"<!-- end of {section} -->"
-    before, _, rest = text.partition(begin)
-    _, found, after = rest.partition(end)
-    if not found:
-        raise SystemExit(f"{CHART / 'README.md'}: the lines `{begin}` and `{end}` are missing; put them back")
-    return f"{before}{begin}\n{content}\n{end}{after}"
-
-
 def outputs() -> dict[Path, str]:
     """Every generated file and what should be in it."""
     values_text = (CHART / "values.yaml").read_text()
     keys, values, profiles = documented_keys(values_text), yaml.safe_load(values_text), load_profiles()
     schema_text = described_schema((CHART / "values.schema.json").read_text(), keys, profiles)
-    readme = (CHART / "README.md").read_text()
-    readme = filled(readme, "values", values_table(json.loads(schema_text), keys, values))
+    page = CHART / "README.md"
+    readme = page.read_text()
+    readme = generated.filled(readme, page, "values", values_table(json.loads(schema_text), keys, values), PROGRAM)
     table = yaml.safe_load((CHART / "files/plugin-versions.yaml").read_text())
     return {
         CHART / "files/faults.yaml": faults_file(),
         CHART / "files/profiles.yaml": profiles_file(profiles),
         CHART / "values.schema.json": schema_text,
-        CHART / "README.md": filled(readme, "plugin versions", plugin_table(table)),
+        page: generated.filled(readme, page, "plugin versions", plugin_table(table), PROGRAM),
     }
 
 
-def main(arguments: list[str]) -> int:
-    if arguments not in ([], ["--write"]):
-        given = " ".join(arguments)
-        print(f"charts/tools/generate.py: unknown option, got {given}; give nothing or --write", file=sys.stderr)
-        return 2
-    stale = {path: text for path, text in outputs().items() if not path.exists() or path.read_text() != text}
-    for path, text in stale.items():
-        if arguments:
-            path.write_text(text)
-            continue
-        name = str(path.relative_to(CHECKOUT))
-        old = path.read_text().splitlines(keepends=True) if path.exists() else []
-        sys.stdout.writelines(difflib.unified_diff(old, text.splitlines(keepends=True), name, f"{name} (fresh)"))
-    if stale and not arguments:
-        print(f"charts/gpu-sim: {len(stale)} generated files are out of date; run {COMMAND}", file=sys.stderr)
-        return 1
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(generated.main(sys.argv[1:], PROGRAM, outputs))

@@ -7,7 +7,6 @@ enumerations from the lists of native/.
 
 from __future__ import annotations
 
-import difflib
 import json
 import sys
 from collections.abc import Iterator
@@ -16,9 +15,10 @@ from pathlib import Path
 CHECKOUT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(CHECKOUT / "native/tools"))
 import fault_lists  # noqa: E402
+import generated  # noqa: E402
 
 DOCS = CHECKOUT / "docs"
-COMMAND = "python docs/tools/generate.py --write"
+PROGRAM = "docs/tools/generate.py"
 WIDTH = 100
 
 
@@ -79,40 +79,15 @@ def tables(schema: dict) -> str:
     return "\n".join(parts)
 
 
-def filled(text: str, section: str, content: str) -> str:
-    begin, end = f"<!-- {section}: generated, {COMMAND} -->", f"<!-- end of {section} -->"
-    before, _, rest = text.partition(begin)
-    _, found, after = rest.partition(end)
-    if not found:
-        raise SystemExit(f"docs/ctl-status.md: the lines `{begin}` and `{end}` are missing; put them back")
-    return f"{before}{begin}\n{content}\n{end}{after}"
-
-
 def outputs() -> dict[Path, str]:
     """Every generated file and what should be in it."""
     schema_file, page = DOCS / "ctl-status.schema.json", DOCS / "ctl-status.md"
     schema = enumerated(json.loads(schema_file.read_text()))
-    return {schema_file: layout(schema) + "\n", page: filled(page.read_text(), "fields", tables(schema))}
-
-
-def main(arguments: list[str]) -> int:
-    if arguments not in ([], ["--write"]):
-        given = " ".join(arguments)
-        print(f"docs/tools/generate.py: unknown option, got {given}; give nothing or --write", file=sys.stderr)
-        return 2
-    stale = {path: text for path, text in outputs().items() if path.read_text() != text}
-    for path, text in stale.items():
-        if arguments:
-            path.write_text(text)
-            continue
-        name = str(path.relative_to(CHECKOUT))
-        old = path.read_text().splitlines(keepends=True)
-        sys.stdout.writelines(difflib.unified_diff(old, text.splitlines(keepends=True), name, f"{name} (fresh)"))
-    if stale and not arguments:
-        print(f"docs: {len(stale)} generated files are out of date; run {COMMAND}", file=sys.stderr)
-        return 1
-    return 0
+    return {
+        schema_file: layout(schema) + "\n",
+        page: generated.filled(page.read_text(), page, "fields", tables(schema), PROGRAM),
+    }
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(generated.main(sys.argv[1:], PROGRAM, outputs))
