@@ -188,13 +188,9 @@ uint64_t repair_needed(const struct change *change) {
 }
 
 int ctl_after(const struct ctl *ctl, const struct change *change) {
-    char text[384];
     change_settle(change);
     /* A clear was refused then; a declaration is right as it stands, and waiting would not end. */
-    if (change->asked && ctl->plugin_dir && hinder_found(change, text, sizeof text)) {
-        notice(change->subject, "not repaired, since %s", text);
-        return EXIT_FINE;
-    }
-    return change->asked ? repair(ctl, change->subject, change->asked, repair_needed(change))
-                         : EXIT_FINE;
+    return change->asked && !hinder_tell(ctl, change)
+               ? repair(ctl, change->subject, change->asked, repair_needed(change))
+               : EXIT_FINE;
 }

@@ -49,7 +49,7 @@ static bool found_in(const struct gs_fault *faults, const struct gs_fault_detail
     return false;
 }
 
-bool hinder_found(const struct change *change, char *text, size_t size) {
+static bool found(const struct change *change, char *text, size_t size) {
     char answers[192];
     if (found_in(change->faults, change->details, answers, sizeof answers)) {
         snprintf(text, size, "the node %s; %s", answers,
@@ -84,17 +84,37 @@ const char *hinder_maybe(const struct gs_inventory *inventory, char *text, size_
     return text;
 }
 
-int hinder_refuse(const struct ctl *ctl, const struct change *change) {
-    char text[384], names[256];
-    struct look look = {.inventory = change->inventory, .plugin_dir = ctl->plugin_dir};
+/* Which GPUs need a repair that cannot succeed; 0 where none does. */
+static uint64_t hindered(const struct ctl *ctl, const struct change *change,
+                         const struct gs_inventory *inventory, char *text, size_t size) {
+    struct look look = {.inventory = inventory, .plugin_dir = ctl->plugin_dir};
     if (!change->asked || !ctl->plugin_dir || !look_known(&look)) {
-        return EXIT_FINE;
+        return 0;
     }
     uint64_t needed = repair_needed(change) | look_unhealthy(&look, change->asked);
-    if (!needed || !hinder_found(change, text, sizeof text)) {
-        return EXIT_FINE;
+    return needed && found(change, text, size) ? needed : 0;
+}
+
+int hinder_refuse(const struct ctl *ctl, const struct change *change) {
+    char text[384], names[256];
+    uint64_t gpus = hindered(ctl, change, change->inventory, text, sizeof text);
+    if (gpus) {
+        problem(change->subject, "nothing changed: %s cannot come back while %s",
+                ctl_names(gpus, names, sizeof names), text);
     }
-    problem(change->subject, "nothing changed: %s cannot come back while %s",
-            ctl_names(needed, names, sizeof names), text);
-    return EXIT_INPUT;
+    return gpus ? EXIT_INPUT : EXIT_FINE;
+}
+
+bool hinder_tell(const struct ctl *ctl, const struct change *change) {
+    char text[384];
+    struct opened opened; /* the change's own is closed by now */
+    if (opened_open(&opened, ctl->root, false) != EXIT_FINE) {
+        return false;
+    }
+    bool told = hindered(ctl, change, opened.inventory, text, sizeof text) != 0;
+    opened_close(&opened);
+    if (told) {
+        notice(change->subject, "not repaired, since %s", text);
+    }
+    return told;
 }

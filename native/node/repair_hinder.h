@@ -6,11 +6,11 @@
 
 #include "ctl.h"
 
-/* Of what stands after the change: which it is, and what ends it. */
-bool hinder_found(const struct change *change, char *text, size_t size);
 /* An answer of the node that may be why a repair did not succeed, for the middle of a message; empty where there is none. */
 const char *hinder_maybe(const struct gs_inventory *inventory, char *text, size_t size);
 /* Before a clear is written: EXIT_INPUT after a problem where the repair that it needs could not succeed. */
 int hinder_refuse(const struct ctl *ctl, const struct change *change);
+/* After a declaration was: true after words that say why there is no repair. */
+bool hinder_tell(const struct ctl *ctl, const struct change *change);
 
 #endif

@@ -4,6 +4,7 @@ docs/ctl-status.schema.json."""
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
@@ -185,6 +186,19 @@ def test_another_model_and_a_pods_load_are_no_fault(node: NodeRoot) -> None:
     node.install(1, profile="h100-80gb-hbm3", memory_mib=40000)
     gpus = status(node)["gpus"]
     assert [(gpu["index"], gpu["health"], gpu["faults"]) for gpu in gpus] == [(0, "ok", []), (2, "removed", [])]
+
+
+def test_a_node_of_a_newer_program_is_shown_as_far_as_it_is_known(node: NodeRoot) -> None:
+    node.install(2)
+    ctl(node, "xid", "--gpu", 1, 79)
+    content = bytearray(node.inventory().read_bytes())
+    header = bytes(content[:4096]).replace(b"a100-sxm4-40gb", b"a900-sxm4-40gb")
+    assert header != content[:4096]
+    content[:4096] = header
+    node.inventory().write_bytes(content)
+    done = ctl(node, "status", "--json")
+    assert "no such profile, got a900-sxm4-40gb" in done.stderr
+    assert [fault["kind"] for fault in json.loads(done.stdout)["gpus"][1]["faults"]] == ["xid"]
 
 
 @pytest.mark.parametrize(
