@@ -11,7 +11,7 @@ import pytest
 
 from tests.harness import control
 from tests.harness.embedded import process
-from tests.harness.soak import kills, memory, workers
+from tests.harness.soak import command, kills, memory, workers
 from tests.harness.soak.memory import GROWTH, GROWTH_KIB, Sample, trends
 from tests.harness.soak.plan import Action
 from tests.harness.soak.run import PODS_PER_MINUTE, Soak
@@ -125,6 +125,19 @@ def test_the_memory_of_a_process():
 
 
 # ---- the verdict ----
+def test_a_soak_says_which_device_plugin_it_is_about(monkeypatch, capsys):
+    monkeypatch.setattr(command.preflight, "require", lambda **options: None)
+    monkeypatch.setattr(command.up, "archives", lambda *words: [])
+    monkeypatch.setattr(command.provider, "start", lambda *words, **options: 1 / 0)
+    monkeypatch.setenv("DEVICE_PLUGIN_IMAGE_ARCHIVE", __file__)
+    with pytest.raises(ZeroDivisionError):
+        command.run(5, 7, "soak-words", SimpleNamespace(say=print))
+    assert capsys.readouterr().out.splitlines() == [
+        "gpu-sim: soak of 5 s on 3 nodes, SEED=7",
+        f"gpu-sim: device plugin: NVIDIA's image, from {__file__}",
+    ]
+
+
 def test_a_soak_that_did_too_little_is_red(tmp_path):
     cluster = SimpleNamespace(nodes=["n1", "n2"], provider="kubeconfig", kube=None)
     soak = Soak(cluster, 3, 60, tmp_path / "log", say=lambda text: None)

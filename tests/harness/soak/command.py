@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import random
 
-from tests.harness import evidence, preflight, runs, up
+from tests.harness import evidence, plugin_image, preflight, runs, up
 from tests.harness.embedded import provider
 from tests.harness.progress import Progress
 from tests.harness.runs import Run
@@ -24,6 +24,7 @@ def run(seconds: float, seed: int | None, name: str | None, progress: Progress) 
     preflight.require(state=runs.base(), say=progress.say)
     seed = random.SystemRandom().randrange(10**6) if seed is None else seed
     print(f"gpu-sim: soak of {seconds:g} s on {NODES} nodes, SEED={seed}", flush=True)
+    print(f"gpu-sim: device plugin: {plugin_image.describe()}", flush=True)
     archives = up.archives("embedded", progress)
     run = Run(name or f"soak-{os.getpid()}")
     cluster = provider.start(run.name, NODES, images=archives, transient=True, progress=progress, run=run)
