@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """`helm test` proves a release on the cluster, says what is missing where it cannot, and leaves nothing behind."""
 
+import signal
+import subprocess
+
 import pytest
 
 from tests.harness import command
+from tests.harness.wait import wait_until
 
 pytestmark = pytest.mark.cluster
 
@@ -20,6 +24,21 @@ def test_it_passes_twice_and_leaves_no_pod_that_holds_a_gpu(tested, stage, node_
         assert said.count("Succeeded") == 2, said
         assert "Tested GPU" in said and "14141" in said
         assert any(uuid in said for uuid in uuids)
+    assert stage.allocations(node_a) == {}
+
+
+def test_one_that_was_interrupted_does_not_stop_the_next(tested, stage, node_a):
+    """Ctrl-C leaves the test's pods as they were; helm has no clean-up for it."""
+    helm = [stage.cluster.programs["helm"], "--kubeconfig", stage.cluster.kubeconfig, "test", tested, "-n", "default"]
+    for pod in (f"{tested}-test-nodes", f"{tested}-test-gpu"):
+        stage.kube.delete("v1", "Pod", pod, "default")
+        going = subprocess.Popen([str(word) for word in helm], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            wait_until(f"the pod {pod}", lambda name=pod: stage.kube.pod("default", name), 30)
+        finally:
+            going.send_signal(signal.SIGINT)
+            assert going.wait(30) != 0, "it was over before it was interrupted"
+    assert stage.helm_test(tested).count("Succeeded") == 2
     assert stage.allocations(node_a) == {}
 
 
