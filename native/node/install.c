@@ -158,14 +158,14 @@ static int install(const struct request *r) {
         free(built);
         return EXIT_INPUT;
     }
-    int code = EXIT_MACHINE, owner = -1;
+    int code = EXIT_MACHINE, owner = OWNER_MOVED;
     struct place place;
     umask(022);
-    if (place_open(&place, r->root, r->host_root)) {
-        while ((owner = owner_claim(&place, &claim)) >= 0 && !owner_turn(&place, owner)) {
-            close(owner);
-        }
-        code = owner < 0 ? EXIT_INPUT : place_all(&place, r, built, owner, &claim.us);
+    while (owner == OWNER_MOVED && place_open(&place, r->root, r->host_root)) {
+        owner = owner_claim(&place, &claim);
+        code = owner == OWNER_MOVED ? EXIT_MACHINE
+               : owner < 0          ? EXIT_INPUT
+                                    : place_all(&place, r, built, owner, &claim.us);
         if (owner >= 0) {
             owner_let_go(&place, owner);
         }

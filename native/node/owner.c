@@ -168,16 +168,34 @@ void owner_let_go(const struct place *place, int fd) {
     close(fd);
 }
 
-bool owner_turn(const struct place *place, int fd) {
-    place_turn(place);
-    return still_there(place, fd);
-}
-
 static volatile sig_atomic_t told_to_stop;
 
 static void stop(int number) {
     (void)number;
     told_to_stop = 1;
+}
+
+static int stopped(const struct place *place, const struct claim *claim, int fd) {
+    problem(NULL, "node %s: told to stop while waiting; nothing was changed", claim->node);
+    owner_let_go(place, fd);
+    return -1;
+}
+
+static int wait_for_turn(const struct place *place, const struct claim *claim, int fd) {
+    for (bool told = false; !told_to_stop && !place_turn_now(place); told = true) {
+        if (!told) {
+            notice(NULL, "node %s: waiting for another program that changes it", claim->node);
+        }
+        clock_pause();
+    }
+    if (told_to_stop) {
+        return stopped(place, claim, fd);
+    }
+    if (still_there(place, fd)) {
+        return fd;
+    }
+    close(fd);
+    return OWNER_MOVED;
 }
 
 static int wait_for_claim(const struct place *place, const struct claim *claim) {
@@ -192,9 +210,7 @@ static int wait_for_claim(const struct place *place, const struct claim *claim) 
         }
         double now = clock_seconds();
         if (told_to_stop) {
-            problem(NULL, "node %s: told to stop while waiting; nothing was changed", claim->node);
-            owner_let_go(place, fd);
-            return -1;
+            return stopped(place, claim, fd);
         }
         if (seen.verdict == OURS) {
             return fd;
@@ -235,6 +251,9 @@ int owner_claim(const struct place *place, const struct claim *claim) {
     struct sigaction ask = {.sa_handler = stop}, before;
     sigaction(SIGTERM, &ask, &before);
     int fd = wait_for_claim(place, claim);
+    if (fd >= 0) {
+        fd = wait_for_turn(place, claim, fd);
+    }
     sigaction(SIGTERM, &before, NULL);
     return fd;
 }

@@ -26,11 +26,12 @@ struct claim {
     int wait_seconds;
 };
 
-/* The locked owner file's descriptor once the node may be ours, which owner_write() then says; -1 with a problem. */
-int owner_claim(const struct place *place, const struct claim *claim);
+enum { OWNER_MOVED = -2 };
 
-/* place_turn() for the owner; false where a clean came first and took the owner file away. */
-bool owner_turn(const struct place *place, int fd);
+/* The locked owner file's descriptor once the node may be ours, which owner_write() then says, and it is our turn to
+ * change it (place_turn()); -1 with a problem. OWNER_MOVED where a clean came first and took the file away, perhaps with
+ * the root: then the place is to be closed, which lets others have their turn, and opened again. */
+int owner_claim(const struct place *place, const struct claim *claim);
 
 bool owner_write(const struct place *place, int fd, const struct owner *us);
 

@@ -64,6 +64,10 @@ void place_turn(const struct place *place) {
     }
 }
 
+bool place_turn_now(const struct place *place) {
+    return !flock(place->root, LOCK_EX | LOCK_NB) || (errno != EWOULDBLOCK && errno != EINTR);
+}
+
 bool place_directory(const struct place *place, const char *path) {
     if (directories(path, place->root)) {
         return true;

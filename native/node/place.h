@@ -21,6 +21,8 @@ bool place_open(struct place *place, const char *root, const char *shown);
 /* Waits until nobody else changes files under the root, and keeps others waiting until it is closed. The owner's lock does
  * not do that: it is the agent's, beside which every program of its pod may change the node. */
 void place_turn(const struct place *place);
+/* The same where it is free; false where somebody else has it. */
+bool place_turn_now(const struct place *place);
 
 bool place_directory(const struct place *place, const char *path);
 

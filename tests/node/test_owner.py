@@ -251,6 +251,45 @@ def test_an_install_waits_for_its_turn_and_begins_anew_after_a_clean(node: NodeR
     assert len(node.uuids()) == 4
 
 
+def test_an_install_that_begins_anew_keeps_no_other_waiting(node: NodeRoot) -> None:
+    """Both held what the other waited for, until one gave up."""
+    with turn_of_another(node):
+        first = subprocess.Popen(node.words(4, wait=30), stderr=subprocess.DEVNULL)
+        wait_for(node.path / "owner")
+        time.sleep(0.3)
+        (node.path / "owner").unlink()
+        second = subprocess.Popen(node.words(4, wait=30, pod="r1-y"), stderr=subprocess.DEVNULL)
+        wait_for(node.path / "owner")
+        time.sleep(0.3)
+    assert [program.wait(timeout=10) for program in (first, second)] == [0, 0]
+
+
+def test_an_install_whose_root_a_clean_removed_makes_it_again(node: NodeRoot) -> None:
+    with turn_of_another(node):
+        program = subprocess.Popen(node.words(4), stderr=subprocess.PIPE, text=True)
+        wait_for(node.path / "owner")
+        time.sleep(0.3)
+        (node.path / "owner").unlink()
+        node.path.rmdir()
+    said = program.communicate(timeout=10)[1]
+    assert program.returncode == 0, said
+    assert len(node.uuids()) == 4
+
+
+def test_a_pod_that_is_deleted_while_it_waits_for_its_turn_never_takes_the_node(node: NodeRoot) -> None:
+    words = ["unshare", "--pid", "--fork", "--kill-child", *node.words(4)]
+    with turn_of_another(node):
+        program = subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
+        wait_for(node.path / "owner")
+        time.sleep(0.3)
+        inner = Path(f"/proc/{program.pid}/task/{program.pid}/children").read_text().split()[0]
+        os.kill(int(inner), signal.SIGTERM)
+        said = program.communicate(timeout=5)[1]
+        assert program.returncode == 1
+        assert "node node-1: told to stop while waiting; nothing was changed" in said
+        assert list(node.path.iterdir()) == []
+
+
 def test_a_clean_waits_for_its_turn(node: NodeRoot) -> None:
     node.install(4)
     before = node.tree()
