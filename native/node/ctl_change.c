@@ -91,6 +91,9 @@ void change_commit(struct change *change) {
             energy_follow(&change->states[slot], &allocation);
         }
     }
+    /* Ids of faults first: killed after this they are wasted, killed before it they would be given again, and a program
+     * that counts its calls by them would hold a new fault for used up. */
+    __atomic_store_n(&inventory->header.fault_sequence, change->fault_sequence, __ATOMIC_RELEASE);
     if (change->touched) {
         gs_write_states(inventory, change->touched, change->states);
     }
@@ -98,7 +101,6 @@ void change_commit(struct change *change) {
         gs_write_node_faults(inventory, change->faults, change->details);
         __atomic_store_n(&inventory->header.declared, change->declared, __ATOMIC_RELEASE);
     }
-    __atomic_store_n(&inventory->header.fault_sequence, change->fault_sequence, __ATOMIC_RELEASE);
     if (change->event_count) {
         gs_raise_events(inventory, change->events, change->event_count);
     }

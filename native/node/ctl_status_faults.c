@@ -109,7 +109,7 @@ static void tell_codes(struct out *out, const struct gs_fault *faults,
         }
         begin(out, "fault", false);
         if (out->json) {
-            printf(", \"function\": \"%s\", \"code\": \"%s\", \"count\": %u, \"delay_ms\": %.6g}",
+            printf(", \"function\": \"%s\", \"code\": \"%s\", \"count\": %u, \"delay_ms\": %.9g}",
                    name, code, details[i].count, delay_ms);
             continue;
         }
@@ -118,7 +118,7 @@ static void tell_codes(struct out *out, const struct gs_fault *faults,
             printf(" (the first %u)", details[i].count);
         }
         if (details[i].delay_ns) {
-            printf(" after %.3g ms", delay_ms);
+            printf(" after %.9g ms", delay_ms);
         }
     }
 }

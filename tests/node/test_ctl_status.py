@@ -76,7 +76,7 @@ def as_set(key: str, low: float, high: float, unit: str, ends: str = "clear") ->
             "5 corrected ECC dram",
         ),
         (
-            ["fault", "nvmlDeviceGetName", "UNKNOWN", "--count", 3, "--delay", "5ms"],
+            ["fault", "nvmlDeviceGetName", "UNKNOWN", "--count", 3, "--delay", "1234567us"],
             [
                 {
                     "kind": "fault",
@@ -84,10 +84,10 @@ def as_set(key: str, low: float, high: float, unit: str, ends: str = "clear") ->
                     "function": "nvmlDeviceGetName",
                     "code": "UNKNOWN",
                     "count": 3,
-                    "delay_ms": 5,
+                    "delay_ms": 1234.567,
                 }
             ],
-            "nvmlDeviceGetName=UNKNOWN (the first 3) after 5 ms",
+            "nvmlDeviceGetName=UNKNOWN (the first 3) after 1234.567 ms",
         ),
     ],
 )
