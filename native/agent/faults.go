@@ -102,11 +102,12 @@ func (d *declarer) acknowledge(node *seen, text string, done result) {
 		}
 		return
 	}
-	// The node program's own name on each line says nothing here.
+	// The node program's own name on each line says nothing here; and lists of events show one line.
 	words := strings.TrimSpace(strings.ReplaceAll("\n"+done.words, "\ngpu-sim: ", "\n"))
-	message := strings.TrimSpace(set + "\n" + words)
-	if reason == "FaultsRefused" { // lists of events show the first line
-		message = strings.ReplaceAll(words, "stdin:", "line ") + "\nnone of: " + set
+	words = strings.ReplaceAll(words, "\n", "; ")
+	message := strings.Trim(set+": "+words, ": ")
+	if reason == "FaultsRefused" {
+		message = strings.ReplaceAll(words, "stdin:", "line ") + "; refused with it: " + set + "; what was declared before stays"
 	}
 	d.log.Printf("%s: %s", reason, message)
 	d.events.tell("Node", node, eventType, reason, message)

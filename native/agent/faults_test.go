@@ -76,7 +76,7 @@ func TestRefusalIsAnEventWithTheNodeProgramsWords(t *testing.T) {
 	r := start(t, client, func(o *options) {
 		_ = os.WriteFile(o.program, []byte(strings.Replace(read(o.program), "\n", "\n[ $2 != declare ] || { echo 'gpu-sim: stdin:1: no GPU 9; have 0 to 7' >&2; echo \"$@\" >>$0.calls; exit 1; }\n", 1)), 0o755)
 	})
-	wantEvent(t, theEvents(t, client, "default", 1)[0], "Warning", "FaultsRefused", "Node n7 70", "line 1: no GPU 9; have 0 to 7\nnone of: xid --gpu 9 79")
+	wantEvent(t, theEvents(t, client, "default", 1)[0], "Warning", "FaultsRefused", "Node n7 70", "line 1: no GPU 9; have 0 to 7; refused with it: xid --gpu 9 79; what was declared before stays")
 	tries := func() int { return strings.Count(read(r.program+".calls"), "\n") }
 	first := tries()
 	time.Sleep(quick.again / 2)
