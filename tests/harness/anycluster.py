@@ -58,7 +58,7 @@ def meant(name: str | None, provider: str | None, kubeconfig: str | None, progre
         return providers.attach(run, progress)
     if name or provider in ("embedded", "kind"):
         kind = f" with provider {provider}" if provider else ""
-        raise RunError(f"run {wanted}: is not up{kind}; start it with: make up")
+        raise RunError(f"run {wanted}: is not up{kind}; start it with: {runs.up_command(wanted)}")
     try:
         path = current.users_kubeconfig()
     except RunError:

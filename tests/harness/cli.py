@@ -68,7 +68,7 @@ def _found(words: argparse.Namespace) -> Run:
     if run is None or not run.running:
         others = [other for other in runs.names() if other != name]
         more = f"; others are {', '.join(others)} (NAME=)" if others else ""
-        raise RunError(f"run {name}: is not up{more}; start it with: make up")
+        raise RunError(f"run {name}: is not up{more}; start it with: {runs.up_command(name)}")
     return run
 
 

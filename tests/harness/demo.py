@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from tests.harness import images
 from tests.harness.kube import GPU, Kube
+from tests.harness.runs import RunError
 from tests.harness.wait import wait_until
 
 NAMESPACE, LABEL = "default", "gpu-sim.io/demo"
@@ -47,7 +48,15 @@ def run(kube: Kube, release: str, item: dict, hold: bool, deadline_s: float = 60
         20,
     )
     kube.apply(pod(release, item, hold))
-    kube.wait_pod(NAMESPACE, name(release), "Running" if hold else "Succeeded", deadline_s)
+    wanted = "Running" if hold else "Succeeded"
+    ended = kube.wait_pod(NAMESPACE, name(release), (wanted, "Failed"), deadline_s)
+    if ended["status"]["phase"] == "Failed":  # for good: a kubelet that refuses it, as with a lost GPU, tries no more
+        status = ended["status"]
+        raise RunError(
+            f"pod {NAMESPACE}/{name(release)}: failed on {ended['spec'].get('nodeName', 'no node')}, "
+            f"got {status.get('reason', 'Error')}: {status.get('message', 'see its log')}; "
+            f"kubectl describe pod {name(release)} -n {NAMESPACE}, and make ctl NODE=<node> ARGS=status"
+        )
     return kube.pod_log(NAMESPACE, name(release), "look").strip()
 
 

@@ -71,7 +71,7 @@ def attach(run: Run, progress: Progress | None = None) -> Cluster:
     if name == "embedded":
         return provider.attach(run, programs(name, progress), progress)
     if not run.running:
-        raise RunError(f"run {run.name}: is not up; start it with: make up")
+        raise RunError(f"run {run.name}: is not up; start it with: {runs.up_command(run.name)}")
     if name == "kind":
         return kind.KindCluster(run, programs(name, progress), progress)
     return current.CurrentCluster(run, programs(name, progress))

@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.harness.embedded.process import Process, boot_id
+from tests.harness.versions import CHECKOUT
 
 NAME = re.compile(r"[a-z]([a-z0-9-]{0,28}[a-z0-9])?")
 # A process killed between fork and exec leaves its lock to the child until that has become another program, some
@@ -44,6 +45,11 @@ def base() -> Path:
 def default_name(checkout: Path) -> str:
     """One run for each checkout, so that two checkouts on a machine do not meet."""
     return "dev-" + hashlib.sha256(str(checkout.resolve()).encode()).hexdigest()[:6]
+
+
+def up_command(name: str) -> str:
+    """What starts the run of that name, for messages."""
+    return "make up" if name == default_name(CHECKOUT) else f"make up NAME={name}"
 
 
 class Run:

@@ -7,6 +7,7 @@ import pytest
 
 from tests.harness import demo, rollout
 from tests.harness.rollout import Goal, RolloutError
+from tests.harness.runs import RunError
 
 pytestmark = pytest.mark.unit
 
@@ -153,6 +154,36 @@ def test_the_goal_is_what_the_values_say():
 def test_without_a_plugin_the_pods_are_all_there_is_to_wait_for():
     counts = {"a": (None, None), "b": (None, None)}
     assert rollout.wait_usable(FakeKube(daemonset(), counts), Goal("r", None), 0.1) == {"a": 0, "b": 0}
+
+
+REFUSED_POD = {"phase": "Failed", "reason": "UnexpectedAdmissionError", "message": "GPU is lost"}
+
+
+class Refusing:
+    """An API whose kubelet refuses the pod for good, as with a lost GPU."""
+
+    def delete(self, *_, **__):
+        pass
+
+    def apply(self, pod):
+        self.made = pod
+
+    def get(self, *_):
+        return {"kind": "ServiceAccount"}
+
+    def wait_pod(self, namespace, name, phase, deadline_s):
+        assert "Failed" in phase, "waited for in vain"
+        return {"spec": {"nodeName": "n1"}, "status": REFUSED_POD}
+
+
+def test_a_demo_that_a_kubelet_refuses_is_told_at_once():
+    item = {"spec": {"template": {"spec": {}}}}
+    with pytest.raises(RunError) as raised:
+        demo.run(Refusing(), "rel", item, hold=True)
+    assert str(raised.value) == (
+        "pod default/demo-rel: failed on n1, got UnexpectedAdmissionError: GPU is lost; "
+        "kubectl describe pod demo-rel -n default, and make ctl NODE=<node> ARGS=status"
+    )
 
 
 def test_the_demo_goes_where_the_release_goes():

@@ -184,7 +184,7 @@ def test_without_a_run_it_is_the_users_kubeconfig_and_that_is_said(tmp_path, mon
     monkeypatch.setenv("KUBECONFIG", str(tmp_path / "config"))
     assert anycluster.meant(None, "current", None, progress).kubeconfig == tmp_path / "config"
     assert progress.told == [f"gpu-sim: run {runs.default_name(CHECKOUT)} is not up; using {tmp_path / 'config'}"]
-    with pytest.raises(RunError, match="run other: is not up; start it with: make up"):
+    with pytest.raises(RunError, match=r"run other: is not up; start it with: make up NAME=other$"):
         anycluster.meant("other", None, None, progress)
 
 

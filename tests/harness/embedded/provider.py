@@ -217,6 +217,6 @@ def start(
 def attach(run: Run, programs: dict[str, Path] | None = None, progress: Progress | None = None) -> EmbeddedCluster:
     """The cluster of a run that is up."""
     if not run.running:
-        raise RunError(f"run {run.name}: is not up; start it with: make up")
+        raise RunError(f"run {run.name}: is not up; start it with: {runs.up_command(run.name)}")
     progress = progress or Progress()
     return EmbeddedCluster(run, programs or toolchain.programs(GROUPS, progress), progress)
