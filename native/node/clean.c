@@ -81,10 +81,10 @@ static int clean(const char *root, const char *release, const char *namespace,
     }
     if (place.root >= 0) {
         place_turn(&place);
-    }
-    if (place.root >= 0 && !allowed(&place, release, namespace)) {
-        close(place.root);
-        return EXIT_INPUT;
+        if (!allowed(&place, release, namespace)) {
+            close(place.root);
+            return EXIT_INPUT;
+        }
     }
     bool good = true;
     if (cdi_dir) {

@@ -18,7 +18,10 @@ struct gs_gpu *gs_gpu_of(struct gs_inventory *inventory, uint32_t slot) {
  * still finds the batch finds it done. */
 static void end_batch(struct gs_gpu *gpu) {
     uint32_t number = gpu->batch.number;
-    if (number && gs_batch_done(&gpu->batch, number, gpu->state_flip.sequence)) {
+    if (!number) {
+        return;
+    }
+    if (gs_batch_done(&gpu->batch, number, gpu->state_flip.sequence)) {
         gs_flip_publish(&gpu->state_flip);
     }
     __atomic_store_n(&gpu->batch.number, 0, __ATOMIC_RELEASE);
