@@ -142,19 +142,7 @@ def described_schema(text: str, keys: list[Key], profiles: list[dict]) -> str:
     property_of(schema, ("gpuSim", "profile"))["enum"] = [profile["name"] for profile in profiles]
     verbs = "|".join(fault_lists.verbs(declarable=True))
     property_of(schema, ("gpuSim", "faults"))["items"]["pattern"] = f"^({verbs})( [!-~]+)+$"
-    return layout(schema) + "\n"
-
-
-def layout(value: object, indent: int = 0) -> str:
-    """JSON with everything that fits on a line on one line."""
-    flat = json.dumps(value, ensure_ascii=False)
-    if len(flat) + indent <= WIDTH - 20 or not isinstance(value, dict | list) or not value:
-        return flat
-    inner = " " * (indent + 2)
-    if isinstance(value, dict):
-        parts = [f"{inner}{json.dumps(key)}: {layout(item, indent + 2)}" for key, item in value.items()]
-        return "{\n" + ",\n".join(parts) + "\n" + " " * indent + "}"
-    return "[\n" + ",\n".join(inner + layout(item, indent + 2) for item in value) + "\n" + " " * indent + "]"
+    return generated.layout(schema) + "\n"
 
 
 def shape(schema: dict, node: dict) -> str:

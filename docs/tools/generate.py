@@ -19,7 +19,6 @@ import generated  # noqa: E402
 
 DOCS = CHECKOUT / "docs"
 PROGRAM = "docs/tools/generate.py"
-WIDTH = 100
 
 
 def enumerated(schema: dict) -> dict:
@@ -35,18 +34,6 @@ def enumerated(schema: dict) -> dict:
     kinds["fault"]["code"]["enum"] = list(fault_lists.return_codes(fault_lists.header()))
     kinds["fault"]["delay_ms"]["maximum"] = fault_lists.number("GS_DELAY_MAX_SECONDS") * 1000
     return schema
-
-
-def layout(value: object, indent: int = 0) -> str:
-    """JSON with everything that fits on a line on one line."""
-    flat = json.dumps(value, ensure_ascii=False)
-    if len(flat) + indent <= WIDTH or not isinstance(value, dict | list) or not value:
-        return flat
-    inner = " " * (indent + 2)
-    if isinstance(value, dict):
-        parts = [f"{inner}{json.dumps(key)}: {layout(item, indent + 2)}" for key, item in value.items()]
-        return "{\n" + ",\n".join(parts) + "\n" + " " * indent + "}"
-    return "[\n" + ",\n".join(inner + layout(item, indent + 2) for item in value) + "\n" + " " * indent + "]"
 
 
 def shape(entry: dict) -> str:
@@ -84,7 +71,7 @@ def outputs() -> dict[Path, str]:
     schema_file, page = DOCS / "ctl-status.schema.json", DOCS / "ctl-status.md"
     schema = enumerated(json.loads(schema_file.read_text()))
     return {
-        schema_file: layout(schema) + "\n",
+        schema_file: generated.layout(schema) + "\n",
         page: generated.filled(page.read_text(), page, "fields", tables(schema), PROGRAM),
     }
 

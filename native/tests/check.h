@@ -116,4 +116,13 @@ static inline nvmlDevice_t check_device(unsigned index) {
     return device;
 }
 
+/* A thread that comes and goes as a client while the int that it is given is not 0. */
+static inline void *check_init_loop(void *running) {
+    while (__atomic_load_n((int *)running, __ATOMIC_ACQUIRE)) {
+        nvmlInit_v2();
+        nvmlShutdown();
+    }
+    return NULL;
+}
+
 #endif

@@ -53,22 +53,12 @@ static int child_status(pid_t child) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 100 + WTERMSIG(status);
 }
 
-static int running = 1;
-
-static void *init_loop(void *unused) {
-    (void)unused;
-    while (__atomic_load_n(&running, __ATOMIC_ACQUIRE)) {
-        nvmlInit_v2();
-        nvmlShutdown();
-    }
-    return NULL;
-}
-
 /* The other thread may hold the lock at the moment of the fork: the child must not wait for it. */
 static void forks(void) {
     pthread_t thread;
+    int running = 1;
     CHECK_NUMBER(nvmlInit_v2(), NVML_SUCCESS);
-    CHECK_NUMBER(pthread_create(&thread, NULL, init_loop, NULL), 0);
+    CHECK_NUMBER(pthread_create(&thread, NULL, check_init_loop, &running), 0);
     for (int i = 0; i < 50; i++) {
         pid_t child = fork();
         if (child == 0) {

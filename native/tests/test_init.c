@@ -75,26 +75,16 @@ static void a_nested_init_sees_the_new_count(void) {
     CHECK_NUMBER(nvmlShutdown(), NVML_SUCCESS);
 }
 
-static int running = 1;
-
-static void *nested_inits(void *unused) {
-    (void)unused;
-    while (__atomic_load_n(&running, __ATOMIC_ACQUIRE)) {
-        nvmlInit_v2();
-        nvmlShutdown();
-    }
-    return NULL;
-}
-
 /* Another thread of the client comes and goes: what this one is told meanwhile does not change. */
 static void getters_beside_nested_inits(void) {
     pthread_t thread;
     unsigned first = 0, now = 0, count = 0, wrong = 0;
+    int running = 1;
     setenv("NVML_MOCK_DEVICE_COUNT", "4", 1);
     CHECK_NUMBER(nvmlInit_v2(), NVML_SUCCESS);
     nvmlDevice_t device = check_device(1);
     CHECK_NUMBER(nvmlDeviceGetTemperature(device, NVML_TEMPERATURE_GPU, &first), NVML_SUCCESS);
-    CHECK_NUMBER(pthread_create(&thread, NULL, nested_inits, NULL), 0);
+    CHECK_NUMBER(pthread_create(&thread, NULL, check_init_loop, &running), 0);
     for (unsigned i = 0; i < 6000000; i++) {
         wrong += nvmlDeviceGetTemperature(device, NVML_TEMPERATURE_GPU, &now) || now != first;
         wrong += nvmlDeviceGetCount_v2(&count) || count != 4;

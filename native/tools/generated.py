@@ -1,14 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""For programs that write files of the tree: compares, shows or writes, and fills marked parts of texts."""
+"""For programs that write files of the tree: compares, shows or writes, fills marked parts of texts, lays out JSON."""
 
 from __future__ import annotations
 
 import difflib
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[2]
+JSON_WIDTH = 100
+
+
+def layout(value: object, indent: int = 0) -> str:
+    """JSON with everything that fits on a line on one line."""
+    flat = json.dumps(value, ensure_ascii=False)
+    if len(flat) + indent <= JSON_WIDTH or not isinstance(value, dict | list) or not value:
+        return flat
+    inner = " " * (indent + 2)
+    if isinstance(value, dict):
+        parts = [f"{inner}{json.dumps(key)}: {layout(item, indent + 2)}" for key, item in value.items()]
+        return "{\n" + ",\n".join(parts) + "\n" + " " * indent + "}"
+    return "[\n" + ",\n".join(inner + layout(item, indent + 2) for item in value) + "\n" + " " * indent + "]"
 
 
 def filled(text: str, path: Path, section: str, content: str, program: str) -> str:
